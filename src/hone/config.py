@@ -1,0 +1,286 @@
+"""The typed config: what `config/*.yaml` may say. The JSON schema and the docs are generated from it.
+
+Reading a config needs neither torch nor pandas, because every cluster job parses the Snakefile again.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from hone.errors import ConfigError
+from hone.records import Language, Protocol, Sampling, Tolerance
+
+Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold"]
+Feedback = Literal["execution", "profile"]
+
+IDENTIFIER = r"^[a-z][a-z0-9_]*$"
+
+
+class Section(BaseModel):
+    """Base of all config sections: an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class LocalSource(Section):
+    """Problems in KernelBench's format in a folder `level<n>/<number>_<title>.py`."""
+
+    kind: Literal["local"]
+    path: str
+    levels: dict[int, int] = Field(min_length=1)
+    """Level -> highest problem number; what is found is checked against it."""
+    tolerance: Tolerance = Tolerance(atol=1e-4, rtol=1e-4)
+
+
+class KernelBenchSource(Section):
+    """The public KernelBench repository, or a clone of it, at a pinned commit."""
+
+    kind: Literal["kernelbench"]
+    url: str
+    """Anything that `git clone` takes: an https address or the path of a bare repository."""
+    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
+    levels: dict[int, int] = Field(min_length=1)
+    """Level -> number of problems; what is found is checked against it."""
+    tolerance: Tolerance = Tolerance(atol=1e-2, rtol=1e-2)
+    """1e-2 is the paper's (branch v0, v0.1); the repository's main uses 1e-4 for fp32."""
+
+
+Source = Annotated[LocalSource | KernelBenchSource, Field(discriminator="kind")]
+
+
+class Experiment(Section):
+    """One method on one set of problems with one or several models."""
+
+    method: Method
+    source: str
+    """Name of an entry of `sources`."""
+    levels: tuple[int, ...] = Field(min_length=1)
+    models: tuple[str, ...] = ("reference/model",)
+    """`openai/<model>`, `openai-api/<service>/<model>`, `recorded/<transcript>`; not used by `gold`."""
+    language: Language = Language.PYTHON
+    """What the model is asked to write."""
+    samples: int = Field(1, ge=1)
+    """Answers to the same prompt."""
+    turns: int = Field(1, ge=1)
+    """Answers in a row, each to the feedback on the one before; more than one only for `refine`."""
+    feedback: tuple[Feedback, ...] = ()
+    """Beside the last kernel (G): its verdict and time (E), the profiler's table (P)."""
+    hardware: str | None = None
+    """A GPU of resources/hardware/gpus.yaml whose facts the prompt states."""
+    sampling: Sampling = Sampling()
+    problems: tuple[str, ...] = ()
+    """Only these, as `level1/19`; empty: all problems of the levels."""
+    limit: int | None = Field(None, ge=1)
+    """Only the first so many problem numbers of each level."""
+    published_as: str | None = None
+    """Name of the paper's experiment in resources/published/, where it printed numbers for this one."""
+
+    @model_validator(mode="after")
+    def _turns_fit_method(self) -> Self:
+        if self.turns > 1 and self.method != "refine":
+            raise ValueError(f"turns: {self.turns} needs method: refine, not {self.method}")
+        if self.feedback and self.method != "refine":
+            raise ValueError(f"feedback needs method: refine, not {self.method}")
+        if "profile" in self.feedback and "execution" not in self.feedback:
+            raise ValueError("feedback: profile comes on top of execution; write [execution, profile]")
+        return self
+
+    @field_validator("problems")
+    @classmethod
+    def _problem_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if not re.fullmatch(r"level\d+/\d+", name):
+                raise ValueError(f"'{name}' is not of the form level1/19")
+        return value
+
+    def selects(self, level: int, number: int) -> bool:
+        """Whether the problem takes part."""
+        if level not in self.levels or (self.limit is not None and number > self.limit):
+            return False
+        return not self.problems or f"level{level}/{number}" in self.problems
+
+
+class Price(Section):
+    """The config's own price of a model that the price list does not know."""
+
+    input_usd_per_mtok: float = Field(ge=0)
+    output_usd_per_mtok: float = Field(ge=0)
+    cached_input_usd_per_mtok: float | None = Field(None, ge=0)
+
+
+class LLM(Section):
+    """How language models are asked."""
+
+    mode: Literal["live", "replay", "export"] = "replay"
+    """`live` asks; `replay` answers from the ledger only; `export` writes what is missing as an OpenAI Batch file."""
+    concurrency: int = Field(8, ge=1)
+    """Requests in flight per job."""
+    max_attempts: int = Field(8, ge=1)
+    """Tries of one request, the first included."""
+    timeout_s: float = Field(600.0, gt=0)
+    spending_limit_usd: float = Field(0.0, ge=0)
+    """No request is sent that could bring the ledger's total above this."""
+    services: dict[str, str] = {}
+    """Service of `openai-api/<service>/<model>` -> base URL; the key is read from `<SERVICE>_API_KEY`."""
+    prices: dict[str, Price] = {}
+    """Model, as the experiments name it -> price, where the price list has none."""
+
+
+class Paths(Section):
+    """What outlives `results/`: both hold work that was paid for in money or time."""
+
+    ledger: str = ".hone/ledger"
+    store: str = ".hone/store"
+    """Builds and traces by content."""
+    recorded: str = "resources/recorded"
+    """Committed transcripts."""
+
+
+class Analysis(Section):
+    """What the tables show."""
+
+    thresholds: tuple[float, ...] = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0)
+    """p of fast_p."""
+    confidence: float = Field(0.95, gt=0, lt=1)
+    model_names: dict[str, str] = {}
+    """Model, as the experiments name it -> the name that the paper's tables use."""
+
+
+class Settings(Section):
+    """The whole config."""
+
+    sources: dict[str, Source] = Field(min_length=1)
+    experiments: dict[str, Experiment] = Field(min_length=1)
+    batch_size: int = Field(25, ge=1)
+    """Problem numbers to a job."""
+    llm: LLM = LLM()
+    judge: Protocol
+    """The protocol of correctness and timing."""
+    baselines: tuple[Literal["torch_eager", "torch_compile"], ...] = ("torch_eager",)
+    analysis: Analysis = Analysis()
+    paths: Paths = Paths()
+
+    @field_validator("sources", "experiments")
+    @classmethod
+    def _names(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name in value:
+            if not re.match(IDENTIFIER, name):
+                raise ValueError(f"'{name}' must start with a letter and hold only a-z, 0-9 and _")
+        return value
+
+    @model_validator(mode="after")
+    def _references(self) -> Self:
+        for name, experiment in self.experiments.items():
+            source = self.sources.get(experiment.source)
+            if source is None:
+                hint = closest(experiment.source, self.sources)
+                raise ValueError(f"experiments.{name}.source: '{experiment.source}' is not in sources{hint}")
+            self._check_problems(name, experiment, source)
+            for model in experiment.models:
+                self._check_model(name, experiment.method, model)
+        return self
+
+    def _check_problems(self, name: str, experiment: Experiment, source: LocalSource | KernelBenchSource) -> None:
+        for level in experiment.levels:
+            if level not in source.levels:
+                known = sorted(source.levels)
+                raise ValueError(f"experiments.{name}.levels: {level} is not among the levels {known} of the source")
+        for problem in experiment.problems:
+            level, number = (int(part) for part in problem.removeprefix("level").split("/"))
+            if level not in experiment.levels or not 1 <= number <= source.levels[level]:
+                raise ValueError(f"experiments.{name}.problems: '{problem}' is not among the experiment's levels")
+
+    def _check_model(self, name: str, method: Method, model: str) -> None:
+        provider, _, rest = model.partition("/")
+        where = f"experiments.{name}.models: '{model}'"
+        if method == "gold":
+            return
+        if provider not in ("openai", "openai-api", "recorded") or not rest:
+            raise ValueError(f"{where}: write openai/<model>, openai-api/<service>/<model> or recorded/<transcript>")
+        if provider == "openai-api":
+            service, _, remote = rest.partition("/")
+            if not remote:
+                raise ValueError(f"{where}: write openai-api/<service>/<model>")
+            if service not in self.llm.services:
+                raise ValueError(f"{where}: '{service}' is not in llm.services{closest(service, self.llm.services)}")
+
+    def batches(self, experiment: str) -> list[str]:
+        """Names of the experiment's jobs, `level1_000`: `batch_size` problem numbers each, filtered ones left out."""
+        chosen = self.experiments[experiment]
+        source = self.sources[chosen.source]
+        found: dict[str, None] = {}
+        for level in chosen.levels:
+            for number in range(1, source.levels[level] + 1):
+                if chosen.selects(level, number):
+                    found[self.batch_of(level, number)] = None
+        return list(found)
+
+    def batch_of(self, level: int, number: int) -> str:
+        """Name of the job that a problem belongs to."""
+        return f"level{level}_{(number - 1) // self.batch_size:03d}"
+
+
+def closest(word: str, known: Mapping[str, Any] | Iterator[str]) -> str:
+    """A hint for a message: the nearest known word, or all of them."""
+    names = sorted(known)
+    near = difflib.get_close_matches(word, names, n=1)
+    return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(names) or 'none'}"
+
+
+def load(values: Mapping[str, Any], where: str = "config") -> Settings:
+    """Validate a config that has been read; raises ConfigError naming every wrong field at once."""
+    try:
+        return Settings.model_validate(dict(values))
+    except ValidationError as error:
+        raise ConfigError(_describe(error), where=where, remedy="see config/schema/config.schema.json") from None
+
+
+def _describe(error: ValidationError) -> str:
+    lines = []
+    for item in error.errors(include_url=False):
+        path = ".".join(str(part) for part in item["loc"] if part not in ("local", "kernelbench"))
+        if item["type"] == "extra_forbidden":
+            lines.append(f"{path}: unknown key{_key_hint(item['loc'])}")
+        else:
+            given = "" if isinstance(item["input"], dict) else f" (got {item['input']!r})"
+            lines.append(f"{path or 'config'}: {item['msg'].removeprefix('Value error, ')}{given}")
+    return "\n  ".join(lines)
+
+
+def _key_hint(location: tuple[int | str, ...]) -> str:
+    """The nearest field name anywhere in the config's sections."""
+    sections: list[type[BaseModel]] = [
+        Settings,
+        LLM,
+        Experiment,
+        Analysis,
+        Paths,
+        Protocol,
+        LocalSource,
+        KernelBenchSource,
+    ]
+    sections.append(Sampling)
+    names = {name for section in sections for name in section.model_fields}
+    near = difflib.get_close_matches(str(location[-1]), sorted(names), n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def read(path: Path, overrides: Mapping[str, Any] | None = None) -> Settings:
+    """Read and validate a YAML config; raises ConfigError for a missing file or anything wrong in it."""
+    import yaml
+
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError("no such config file", where=str(path)) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"not a YAML file: {error}", where=str(path)) from None
+    if not isinstance(values, dict):
+        raise ConfigError("must hold key: value pairs", where=str(path))
+    return load({**values, **(overrides or {})}, where=str(path))

@@ -1,0 +1,55 @@
+"""The one exception type that a user is meant to read.
+
+HoneError
+├── ConfigError          a config file asks for something that does not exist
+├── SourceError          a benchmark's repository or a problem file is not what was promised
+├── RecordError          a file of records cannot be read
+├── ProviderError        a language model cannot be asked
+├── SpendingLimitError   the next request could exceed the limit set in the config
+├── PendingAnswersError  requests were exported and wait for their answers
+└── MachineError         compiler, disk or another part of the machine is missing or broken
+"""
+
+from __future__ import annotations
+
+
+class HoneError(Exception):
+    """An expected failure: what is wrong, where, and what the user can do about it."""
+
+    def __init__(self, problem: str, *, where: str = "", remedy: str = "") -> None:
+        """`where` names the file and field, `remedy` is an instruction; both end up in the message."""
+        self.problem = problem
+        self.where = where
+        self.remedy = remedy
+        parts = [f"{where}: {problem}" if where else problem]
+        if remedy:
+            parts.append(f"  remedy: {remedy}")
+        super().__init__("\n".join(parts))
+
+
+class ConfigError(HoneError):
+    """A config file asks for something that does not exist or has the wrong type."""
+
+
+class SourceError(HoneError):
+    """A benchmark's repository or a problem file is not what was promised."""
+
+
+class RecordError(HoneError):
+    """A file of records cannot be read."""
+
+
+class ProviderError(HoneError):
+    """A language model cannot be asked: no key, no such service, no price, refused request."""
+
+
+class SpendingLimitError(HoneError):
+    """The next request could exceed the spending limit; it was not sent."""
+
+
+class PendingAnswersError(HoneError):
+    """Requests were written to a batch file and wait for their answers."""
+
+
+class MachineError(HoneError):
+    """Compiler, disk, memory or another part of the machine is missing or broken."""
