@@ -6,12 +6,13 @@ Reading a config needs neither torch nor pandas, because every cluster job parse
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from hone.errors import ConfigError
 from hone.records import Language, Protocol, Sampling, Tolerance
@@ -210,20 +211,28 @@ class Settings(Section):
             if service not in self.llm.services:
                 raise ValueError(f"{where}: '{service}' is not in llm.services{closest(service, self.llm.services)}")
 
-    def batches(self, experiment: str) -> list[str]:
-        """Names of the experiment's jobs, `level1_000`: `batch_size` problem numbers each, filtered ones left out."""
-        chosen = self.experiments[experiment]
-        source = self.sources[chosen.source]
-        found: dict[str, None] = {}
-        for level in chosen.levels:
-            for number in range(1, source.levels[level] + 1):
-                if chosen.selects(level, number):
-                    found[self.batch_of(level, number)] = None
-        return list(found)
+    def problems(self, source: str) -> list[tuple[int, int]]:
+        """(level, number) of every problem of a source, in order."""
+        levels = self.sources[source].levels
+        return [(level, number) for level in sorted(levels) for number in range(1, levels[level] + 1)]
 
-    def batch_of(self, level: int, number: int) -> str:
-        """Name of the job that a problem belongs to."""
-        return f"level{level}_{(number - 1) // self.batch_size:03d}"
+    def batch(self, source: str, batch: str) -> list[tuple[int, int]]:
+        """The (level, number) pairs of one job: `batch_size` neighbours in the source's order."""
+        first = int(batch) * self.batch_size
+        return self.problems(source)[first : first + self.batch_size]
+
+    def batches(self, experiment: str) -> list[str]:
+        """Names of the experiment's jobs, `000`, `001` …, those without a selected problem left out.
+
+        A job's problems depend on the source alone, so that `limit` and `problems` do not reshuffle what is done.
+        """
+        chosen = self.experiments[experiment]
+        found = {
+            f"{index // self.batch_size:03d}"
+            for index, (level, number) in enumerate(self.problems(chosen.source))
+            if chosen.selects(level, number)
+        }
+        return sorted(found)
 
 
 def closest(word: str, known: Mapping[str, Any] | Iterator[str]) -> str:
@@ -271,8 +280,8 @@ def _key_hint(location: tuple[int | str, ...]) -> str:
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
-def read(path: Path, overrides: Mapping[str, Any] | None = None) -> Settings:
-    """Read and validate a YAML config; raises ConfigError for a missing file or anything wrong in it."""
+def read_values(path: Path) -> dict[str, Any]:
+    """The values of a YAML file; raises ConfigError when it is missing or not YAML."""
     import yaml
 
     try:
@@ -283,4 +292,19 @@ def read(path: Path, overrides: Mapping[str, Any] | None = None) -> Settings:
         raise ConfigError(f"not a YAML file: {error}", where=str(path)) from None
     if not isinstance(values, dict):
         raise ConfigError("must hold key: value pairs", where=str(path))
-    return load({**values, **(overrides or {})}, where=str(path))
+    return values
+
+
+def read(path: Path) -> Settings:
+    """Read and validate a YAML config; raises ConfigError for anything wrong in it."""
+    return load(read_values(path), where=str(path))
+
+
+def json_schema() -> str:
+    """The JSON schema of the config, for editors and other programs."""
+    return json.dumps(Settings.model_json_schema(), indent=2) + "\n"
+
+
+def parse_source(values: Mapping[str, Any]) -> LocalSource | KernelBenchSource:
+    """One entry of `sources` that has been validated before."""
+    return TypeAdapter[LocalSource | KernelBenchSource](Source).validate_python(values)

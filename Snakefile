@@ -1,0 +1,46 @@
+# From problems to tables, in the order of the pipeline. `README.md` says how to run it, `config/` what is run.
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+if "experiments" not in config:
+
+    # The miniature, unless --configfile names another: the two are never merged.
+    configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/sources.smk"  # a benchmark's repository -> definitions
+include: "workflow/rules/generate.smk"  # definitions -> prompts -> answers -> solutions, turn by turn
+include: "workflow/rules/build.smk"  # solutions -> shared objects; needs no GPU
+include: "workflow/rules/judge.smk"  # the verdict and the time
+include: "workflow/rules/paper.smk"  # tables and figures of the papers
+
+
+report: "workflow/report/workflow.rst"
+
+
+rule all:
+    default_target: True
+    input:
+        "results/summary.md",
+
+
+rule prompts:
+    # Every first prompt, and nothing that costs money: what a model would be asked.
+    input:
+        [
+            prompts_path(experiment, batch)
+            for experiment in PROMPTED
+            for batch in settings.batches(experiment)
+        ],
+
+
+rule definitions:
+    # Every definition of every source in the config.
+    input:
+        [
+            f"results/definitions/{source}/level{level}.jsonl"
+            for source in settings.sources
+            for level in settings.sources[source].levels
+        ],

@@ -1,0 +1,182 @@
+"""`hone`: every stage by hand on files, and what people need around the pipeline.
+
+Each command is the stage of the same name in `hone.pipeline`; options are also read from `HONE_<COMMAND>_<OPTION>`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hone.errors import HoneError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"auto_envvar_prefix": "HONE"},
+    help="Hone: kernels written by language models, built, judged and timed.",
+)
+
+ConfigFile = Annotated[Path, typer.Option("--config", help="The config that names sources, experiments and protocol.")]
+DEFAULT_CONFIG = Path("config/config.yaml")
+
+
+@app.command()
+def run(
+    config: ConfigFile = DEFAULT_CONFIG,
+    experiment: Annotated[str, typer.Option(help="Only these experiments, by comma.")] = "",
+    model: Annotated[str, typer.Option(help="Ask these models instead, by comma: openai/o4-mini, …")] = "",
+    limit: Annotated[int | None, typer.Option(help="Only the first so many problems of each level.")] = None,
+    sample_id: Annotated[str, typer.Option(help="Only these problems, by comma: level1/19, …")] = "",
+    epochs: Annotated[int | None, typer.Option(help="Answers to the same prompt.")] = None,
+    temperature: Annotated[float | None, typer.Option()] = None,
+    max_tokens: Annotated[int | None, typer.Option()] = None,
+    reasoning_effort: Annotated[str | None, typer.Option(help="minimal, low, medium or high.")] = None,
+    seed: Annotated[int | None, typer.Option()] = None,
+    mode: Annotated[str | None, typer.Option(help="live, replay or export.")] = None,
+    spending_limit_usd: Annotated[float | None, typer.Option()] = None,
+    cores: Annotated[int, typer.Option()] = 2,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n")] = False,
+) -> None:
+    """Run the pipeline with the usual options of LLM evaluations; without options it is plain `snakemake`."""
+    from hone.config import load, read_values
+    from hone.overrides import override
+
+    sampling = {
+        "temperature": temperature, "max_tokens": max_tokens, "reasoning_effort": reasoning_effort, "seed": seed,
+    }  # fmt: skip
+    values = override(
+        read_values(config),
+        experiments=_words(experiment),
+        fields={"models": _words(model), "limit": limit, "problems": _words(sample_id), "samples": epochs},
+        sampling=sampling,
+        llm={"mode": mode, "spending_limit_usd": spending_limit_usd},
+    )
+    load(values, where=str(config))
+    target = Path("results/config.yaml")
+    _write_yaml(target, values)
+    command = [str(Path(sys.executable).parent / "snakemake"), "--cores", str(cores), "--configfile", str(target)]
+    os.execv(command[0], command + (["--dry-run"] if dry_run else []))
+
+
+@app.command(name="import")
+def import_(
+    answers: Annotated[list[Path], typer.Argument(help="Output files of the OpenAI Batch API, or in their form.")],
+    config: ConfigFile = DEFAULT_CONFIG,
+    requests: Annotated[Path, typer.Option(help="Folder with the exported requests.")] = Path("results/pending"),
+) -> None:
+    """Put the answers to exported requests into the ledger; then run the pipeline again."""
+    from hone.config import read
+    from hone.llm.batch import import_answers
+
+    settings = read(config)
+    outcome = import_answers(answers, requests, settings.llm, settings.paths)
+    typer.echo(str(outcome))
+    if outcome.problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def pending(
+    output: Annotated[Path, typer.Argument(help="The one batch file to write.")],
+    requests: Annotated[Path, typer.Option(help="Folder with the exported requests.")] = Path("results/pending"),
+) -> None:
+    """Join all exported requests into one OpenAI Batch file, each once."""
+    from hone.llm.batch import join_pending
+
+    typer.echo(f"{join_pending(requests, output)} requests in {output}")
+
+
+@app.command()
+def ledger(
+    config: ConfigFile = DEFAULT_CONFIG,
+    check: Annotated[bool, typer.Option(help="Read every entry and name the damaged ones.")] = False,
+) -> None:
+    """What the ledger of answers holds: calls, tokens and cost by model."""
+    from hone.config import read
+    from hone.llm.ledger import Ledger
+
+    settings = read(config)
+    book = Ledger(Path(settings.paths.ledger))
+    if check:
+        damaged = book.check()
+        for problem in damaged:
+            typer.echo(problem)
+        raise typer.Exit(1 if damaged else 0)
+    typer.echo(book.describe())
+
+
+@app.command()
+def transcript(
+    answers: Annotated[list[Path], typer.Argument(help="Files of results/answers.")],
+    output: Annotated[Path, typer.Option(help="The transcript to write.")],
+    label: Annotated[str, typer.Option(help="Who answered, in free words.")],
+) -> None:
+    """Make a transcript that `recorded/<name>` replays from the answers of a run."""
+    from hone.files import write_records
+    from hone.llm.transcript import record
+    from hone.pipeline import read_all
+    from hone.records import Answer
+
+    write_records(output, record(read_all(answers, Answer), label))
+
+
+@app.command()
+def judge(
+    solution: Annotated[Path, typer.Argument(help="A kernel's source file.")],
+    definition: Annotated[str, typer.Option(help="Its definition, such as miniature/level1/1_Swish.")],
+    config: ConfigFile = DEFAULT_CONFIG,
+) -> None:
+    """Build and judge one kernel by hand, with the config's protocol, and print the trace."""
+    from hone.hand import judge_file
+
+    trace = judge_file(solution, definition, config)
+    typer.echo(trace.model_dump_json(indent=2))
+    raise typer.Exit(0 if trace.status.value == "passed" else 1)
+
+
+@app.command()
+def show(
+    table: Annotated[Path, typer.Argument(help="A table that the pipeline wrote.")] = Path(
+        "results/tables/kernelbench_fast_p.csv"
+    ),
+) -> None:
+    """Print the fast_p table."""
+    from hone.analysis.show import show_fast_p
+
+    show_fast_p(table)
+
+
+@app.command()
+def schema(output: Annotated[Path, typer.Argument(help="Where the JSON schema goes.")]) -> None:
+    """Write the JSON schema of the config, for editors."""
+    from hone.config import json_schema
+    from hone.files import write_text
+
+    write_text(output, json_schema())
+
+
+def main() -> None:
+    """Run a command; an expected failure is one message on stderr and exit status 1."""
+    try:
+        app()
+    except HoneError as error:
+        sys.stderr.write(f"error: {error}\n")
+        raise SystemExit(1) from None
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _write_yaml(path: Path, values: dict[str, Any]) -> None:
+    from hone.files import write_text
+
+    # JSON is YAML: no anchors, no surprises.
+    write_text(path, json.dumps(values, indent=2) + "\n")

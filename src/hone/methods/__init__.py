@@ -1,0 +1,1 @@
+"""Methods of the KernelBench paper: (definition, history) -> messages, and completion -> solution."""

@@ -1,0 +1,107 @@
+"""From an answer to a solution: the first fenced code block that defines the entry point.
+
+KernelBench takes the first fenced block (`src/utils.py`); models that show a fragment first would be judged on the
+fragment, so a block counts here only if it defines what was asked for. Every other answer is a candidate without a
+solution, with the reason: it stays in every denominator.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from hone.config import Method
+from hone.launcher import ENTRY_POINT
+from hone.records import Answer, Candidate, Language, Solution
+
+ANSWER_LIMIT_BYTES = 1_000_000
+"""A kernel of a megabyte is not an answer; the longest in KernelBench's released samples has some 30 kB."""
+
+ENTRY_POINTS = {
+    Language.PYTHON: "ModelNew",
+    Language.TRITON: "ModelNew",
+    Language.CPP: ENTRY_POINT,
+    Language.CUDA: ENTRY_POINT,
+}
+DEFINES = {
+    "ModelNew": re.compile(r"^\s*class\s+ModelNew\b", re.MULTILINE),
+    ENTRY_POINT: re.compile(rf"\b{ENTRY_POINT}\s*\("),
+}
+FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+
+
+class NoSolution(Exception):
+    """The answer holds no usable code; the message says why."""
+
+
+def extract(text: str, language: Language) -> str:
+    """The code of the answer; raises NoSolution."""
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise NoSolution("answer is not UTF-8 text") from None
+    if size > ANSWER_LIMIT_BYTES:
+        raise NoSolution(f"answer of {size / 1e6:.1f} MB is over the limit of {ANSWER_LIMIT_BYTES / 1e6:.0f} MB")
+    if not text.strip():
+        raise NoSolution("answer is empty")
+    entry_point = ENTRY_POINTS[language]
+    found = False
+    for block, closed in _blocks(text):
+        found = True
+        if not DEFINES[entry_point].search(block):
+            continue
+        if not closed:
+            raise NoSolution("code block is not closed: the answer was cut off")
+        return block
+    raise NoSolution(f"no code block defines {entry_point}" if found else "no code block")
+
+
+def _blocks(text: str) -> Iterator[tuple[str, bool]]:
+    """Fenced blocks in order: content, and whether the fence was closed."""
+    lines: list[str] | None = None
+    fence = ""
+    for line in text.replace("\r\n", "\n").split("\n"):
+        match = FENCE.match(line)
+        if lines is None:
+            if match:
+                lines, fence = [], match.group(1)
+        elif match and match.group(1).startswith(fence) and not line.strip().strip(fence[0]):
+            yield "\n".join(lines) + "\n", True
+            lines = None
+        else:
+            lines.append(line)
+    if lines is not None:
+        yield "\n".join(lines) + "\n", False
+
+
+def candidates(answers: Iterable[Answer], method: Method, language: Language) -> tuple[list[Candidate], list[Solution]]:
+    """One candidate for each answer, and the distinct solutions sorted by id."""
+    rows: list[Candidate] = []
+    solutions: dict[str, Solution] = {}
+    for answer in answers:
+        solution, problem = None, ""
+        try:
+            solution = Solution(
+                definition=answer.definition,
+                language=language,
+                entry_point=ENTRY_POINTS[language],
+                source=extract(answer.completion.response, language),
+            )
+            solutions[solution.id] = solution
+        except NoSolution as reason:
+            problem = str(reason)
+        rows.append(
+            Candidate(
+                experiment=answer.experiment,
+                method=method,
+                model=answer.model,
+                definition=answer.definition,
+                turn=answer.turn,
+                sample=answer.sample,
+                prompt_digest=answer.prompt_digest,
+                completion_key=answer.completion.key,
+                solution=solution.id if solution else None,
+                problem=problem,
+            )
+        )
+    return rows, [solutions[key] for key in sorted(solutions)]

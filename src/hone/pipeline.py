@@ -1,0 +1,219 @@
+"""The stages as functions of files: what a workflow script and a `hone` command call, one call each.
+
+Every function reads record files, calls one sub-package, and writes its output whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hone.config import LLM, Experiment, Paths, Settings, Source
+from hone.files import read_records, write_records, write_text
+from hone.records import (
+    Answer,
+    Build,
+    Candidate,
+    Definition,
+    Prompt,
+    Protocol,
+    Record,
+    Sampling,
+    Solution,
+    Tolerance,
+    Trace,
+)
+
+R = TypeVar("R", bound=Record)
+Numbers = Collection[tuple[int, int]]
+"""(level, number) pairs of a batch."""
+PROMPTS = Path("config/prompts")
+GPUS = Path("resources/hardware/gpus.yaml")
+
+
+def read_all(paths: Iterable[str | Path], kind: type[R]) -> list[R]:
+    """Records of several files, in the order given."""
+    return [record for path in paths for record in read_records(Path(path), kind)]
+
+
+def fetch_problems(name: str, source: Source, output: Path) -> None:
+    """A source's problem files, verified against the config; raises SourceError."""
+    from hone.sources.fetch import fetch
+
+    write_records(output, fetch(name, source))
+
+
+def define_level(
+    problems: Path, level: int, *, soundness: Path, versions: Path, definitions: Path, unsupported: Path
+) -> None:
+    """Definitions of one level, and the problems that cannot become one."""
+    from hone.sources.inspect import define
+    from hone.sources.problem import ProblemFile
+    from hone.sources.soundness import read_soundness
+
+    files = [file for file in read_records(problems, ProblemFile) if file.level == level]
+    found, missing = define(files, read_soundness(soundness, versions))
+    write_records(definitions, found)
+    write_records(unsupported, missing)
+
+
+def render(
+    name: str, experiment: Experiment, batch: Numbers, tolerance: Tolerance, definitions: Iterable[Path], output: Path
+) -> None:
+    """First prompts of a batch."""
+    from hone.methods.render import Renderer, selected
+
+    renderer = Renderer(name, experiment, tolerance, PROMPTS, GPUS)
+    chosen = selected(read_all(definitions, Definition), experiment, batch)
+    write_records(output, [renderer.first(definition) for definition in chosen])
+
+
+def render_next(
+    name: str,
+    experiment: Experiment,
+    batch: Numbers,
+    tolerance: Tolerance,
+    definitions: Iterable[Path],
+    *,
+    turn: int,
+    candidates: Path,
+    solutions: Path,
+    builds: Path,
+    traces: Path,
+    output: Path,
+) -> None:
+    """Prompts of a later turn of a batch: one for each sample, with what became of its last answer."""
+    from hone.methods.feedback import previous_answer
+    from hone.methods.render import Renderer, selected
+
+    renderer = Renderer(name, experiment, tolerance, PROMPTS, GPUS)
+    known = {item.name: item for item in selected(read_all(definitions, Definition), experiment, batch)}
+    by_id = {item.id: item for item in read_records(solutions, Solution)}
+    built = {item.solution: item for item in read_records(builds, Build)}
+    judged = {item.solution: item for item in read_records(traces, Trace)}
+    prompts = []
+    for candidate in read_records(candidates, Candidate):
+        key = candidate.solution or ""
+        previous = previous_answer(candidate, by_id.get(key), built.get(key), judged.get(key), experiment.feedback)
+        prompts.append(renderer.next(known[candidate.definition], turn, candidate.sample, previous))
+    write_records(output, prompts)
+
+
+def generate(
+    prompts: Path, model: str, sampling: Sampling, *, llm: LLM, paths: Paths, batch_file: Path, output: Path
+) -> None:
+    """Answers to a batch's prompts, from the ledger or from the model."""
+    from hone.llm.answer import answer_prompts
+
+    asked = read_records(prompts, Prompt)
+    answers = answer_prompts(
+        asked, model=model, sampling=sampling, llm=llm, paths=paths, batch_file=batch_file, progress=True
+    )
+    write_records(output, answers)
+
+
+def extract(answers: Path, experiment: Mapping[str, Any], *, candidates: Path, solutions: Path) -> None:
+    """Candidates and distinct solutions of a batch; `experiment` gives method and language."""
+    from hone.methods import extract as extraction
+
+    chosen = Experiment.model_validate({"source": "any", "levels": (1,), **experiment})
+    rows, kernels = extraction.candidates(read_records(answers, Answer), chosen.method, chosen.language)
+    write_records(candidates, rows)
+    write_records(solutions, kernels)
+
+
+def gold(
+    name: str, model: str, experiment: Experiment, batch: Numbers, definitions: Iterable[Path], *,
+    candidates: Path, solutions: Path,
+) -> None:  # fmt: skip
+    """Each definition's own reference as its candidate: checks the judge and the problems, not a model."""
+    from hone.judge.gold import gold_solution
+    from hone.methods.render import selected
+
+    kernels = [gold_solution(item) for item in selected(read_all(definitions, Definition), experiment, batch)]
+    rows = [
+        Candidate(
+            experiment=name, method="gold", model=model, definition=kernel.definition, turn=0, sample=0,
+            prompt_digest="", completion_key="", solution=kernel.id,
+        )
+        for kernel in kernels
+    ]  # fmt: skip
+    write_records(candidates, rows)
+    write_records(solutions, sorted(kernels, key=lambda kernel: kernel.id))
+
+
+def build(
+    solutions: Path, definitions: Iterable[Path], *, store: Path, timeout_s: float, workers: int, output: Path
+) -> None:
+    """Shared objects, or what the compiler said, of a batch's solutions."""
+    from hone.build import build_all
+
+    known = {item.name: item for item in read_all(definitions, Definition)}
+    kernels = read_records(solutions, Solution)
+    builds = build_all(kernels, known, store=store, timeout_s=timeout_s, workers=workers, progress=True)
+    write_records(output, builds)
+
+
+def judge(
+    solutions: Path,
+    builds: Path,
+    definitions: Iterable[Path],
+    *,
+    protocol: Protocol,
+    tolerance: Tolerance,
+    baselines: Sequence[str],
+    store: Path,
+    output: Path,
+) -> None:
+    """Verdicts and times of a batch's solutions."""
+    from hone.judge import judge_all
+    from hone.sources.workloads import workload_of
+
+    kernels = read_records(solutions, Solution)
+    needed = {kernel.definition for kernel in kernels}
+    known = {item.name: item for item in read_all(definitions, Definition) if item.name in needed}
+    workloads = {name: workload_of(item, tolerance) for name, item in known.items()}
+    compiled = {item.solution: item for item in read_records(builds, Build)}
+    traces = judge_all(
+        kernels, compiled, known, workloads, protocol, baselines=baselines, store=store, progress=True
+    )  # fmt: skip
+    write_records(output, traces)
+
+
+def tables(
+    settings: Settings,
+    *,
+    definitions: Iterable[Path],
+    candidates: Iterable[Path],
+    traces: Iterable[Path],
+    answers: Iterable[Path],
+    published: Path,
+    folder: Path,
+) -> None:
+    """All tables, as CSV and Markdown."""
+    from hone.analysis.stage import make_tables
+
+    make_tables(
+        settings,
+        definitions=read_all(definitions, Definition),
+        candidates=read_all(candidates, Candidate),
+        traces=read_all(traces, Trace),
+        answers=read_all(answers, Answer),
+        published=published,
+        folder=folder,
+    )
+
+
+def figures(tables_folder: Path, folder: Path) -> None:
+    """All figures, from the tables alone."""
+    from hone.analysis.stage import make_figures
+
+    make_figures(tables_folder, folder)
+
+
+def summary(results: Path, output: Path) -> None:
+    """One page with every table and figure."""
+    from hone.analysis.stage import summary_page
+
+    write_text(output, summary_page(results))

@@ -1,0 +1,111 @@
+"""The config is validated before anything runs, and every message names the field and what is known instead."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hone.config import json_schema, load, parse_source, read, read_values
+from hone.errors import ConfigError
+
+CONFIGS = sorted(Path("config").glob("*.yaml"))
+
+
+def minimal(**changes):
+    values = {
+        "sources": {"mini": {"kind": "local", "path": "problems", "levels": {1: 30, 2: 2}}},
+        "experiments": {"one": {"method": "one_shot", "source": "mini", "levels": [1], "models": ["openai/o4-mini"]}},
+        "judge": {"name": "test"},
+    }
+    return {**values, **changes}
+
+
+def experiment(**changes):
+    return minimal(experiments={"one": {**minimal()["experiments"]["one"], **changes}})
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_committed_configs_are_valid(path):
+    assert read(path).experiments
+
+
+def test_schema_file_is_the_generated_one():
+    assert Path("config/schema/config.schema.json").read_text() == json_schema(), "run `make schema`"
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_schema_accepts_the_committed_configs(path):
+    import jsonschema
+
+    values = json.loads(json.dumps(yaml.safe_load(path.read_text())))  # JSON has string keys only, as the schema says
+    jsonschema.validate(values, json.loads(json_schema()))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (minimal(jugde={"name": "x"}), ["jugde", "unknown key", "did you mean 'judge'"]),
+        (minimal(judge={"name": "x", "treads": 2}), ["judge.treads", "did you mean 'threads'"]),
+        (minimal(judge={"name": "x", "threads": "many"}), ["judge.threads", "integer", "'many'"]),
+        (experiment(method="one_shoot"), ["experiments.one.method", "one_shot", "'one_shoot'"]),
+        (experiment(source="minni"), ["experiments.one.source", "'minni'", "did you mean 'mini'"]),
+        (experiment(levels=[3]), ["experiments.one.levels", "3", "[1, 2]"]),
+        (experiment(models=["gpt-4o"]), ["experiments.one.models", "'gpt-4o'", "openai/<model>"]),
+        (experiment(models=["openai-api/vllm/x"]), ["'vllm' is not in llm.services"]),
+        (experiment(problems=["level1/31"]), ["experiments.one.problems", "level1/31"]),
+        (experiment(problems=["19_ReLU"]), ["experiments.one.problems", "level1/19"]),
+        (experiment(turns=3), ["turns: 3 needs method: refine"]),
+        (experiment(method="refine", feedback=["profile"]), ["[execution, profile]"]),
+        (experiment(samples=0), ["experiments.one.samples", "greater than or equal to 1"]),
+        (minimal(sources={"Mini": minimal()["sources"]["mini"]}), ["'Mini' must start with a letter"]),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_remedy(values, words):
+    with pytest.raises(ConfigError) as caught:
+        load(values, where="my.yaml")
+    message = str(caught.value)
+    assert message.startswith("my.yaml: ")
+    for word in words:
+        assert word in message
+
+
+def test_every_wrong_field_is_named_at_once():
+    with pytest.raises(ConfigError) as caught:
+        load(minimal(judge={"name": "x", "treads": 2}, batch_size=0))
+    assert "judge.treads" in str(caught.value)
+    assert "batch_size" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["a: [1", "- 1\n- 2\n", "\xff"])
+def test_a_file_that_is_no_config_is_named(tmp_path, text):
+    file = tmp_path / "bad.yaml"
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"bad\.yaml"):
+        read_values(file)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ConfigError, match="no such config file"):
+        read(tmp_path / "none.yaml")
+
+
+def test_batches_cover_each_selected_problem_once():
+    settings = load(experiment(levels=[1, 2]))
+    numbers = [pair for batch in settings.batches("one") for pair in settings.batch("mini", batch)]
+    assert numbers == settings.problems("mini")
+    assert len(numbers) == 32
+    assert all(len(settings.batch("mini", batch)) <= settings.batch_size for batch in settings.batches("one"))
+
+
+def test_a_filter_leaves_out_batches_but_moves_no_problem():
+    everything = load(experiment())
+    one = load(experiment(problems=["level1/26"]))
+    assert one.batches("one") == ["001"]
+    assert one.batch("mini", "001") == everything.batch("mini", "001")
+    assert load(experiment(limit=3)).batches("one") == ["000"]
+
+
+def test_a_source_survives_the_way_through_a_rule_param():
+    source = read(Path("config/paper.yaml")).sources["kernelbench_v0"]
+    assert parse_source(source.model_dump(mode="json")) == source

@@ -1,0 +1,35 @@
+"""The launcher's declaration follows from the definition alone."""
+
+import pytest
+
+from hone.launcher import c_type, signature
+from hone.records import Argument, Definition, Language
+
+
+def test_order_is_inputs_parameters_outputs_axes(definition):
+    assert signature(definition, Language.CPP) == (
+        'extern "C" void launch(const float* x, const float* bias, float* out, int64_t rows, int64_t columns)'
+    )
+
+
+def test_cuda_ends_with_the_stream(definition):
+    assert signature(definition, Language.CUDA).endswith("int64_t columns, cudaStream_t stream)")
+
+
+def test_scalars_go_by_value(definition):
+    scalar = Argument(name="s", kind="scalar", dtype="float64")
+    changed = Definition.model_validate({**definition.model_dump(), "inputs": (*definition.inputs, scalar)})
+    assert "const float* x, double s, const float* bias" in signature(changed, Language.CPP)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "cpp", "cuda"),
+    [("float16", "_Float16", "__half"), ("bfloat16", "__bf16", "__nv_bfloat16"), ("int64", "int64_t", "int64_t")],
+)
+def test_types_have_the_name_of_their_language(dtype, cpp, cuda):
+    assert (c_type(dtype, Language.CPP), c_type(dtype, Language.CUDA)) == (cpp, cuda)
+
+
+def test_a_type_without_a_c_name_is_an_error():
+    with pytest.raises(KeyError):
+        c_type("complex64", Language.CPP)

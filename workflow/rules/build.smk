@@ -1,0 +1,18 @@
+# Compilers: CPU only, wherever the kernels will run.
+
+
+rule build:
+    input:
+        solutions=solutions_behind_gate,
+        definitions=definitions_of,
+    output:
+        shard("builds"),
+    log:
+        "results/logs/build/{experiment}/{model}/turn{turn}/{batch}.log",
+    threads: 2
+    params:
+        store=settings.paths.store,
+        timeout_s=settings.judge.build_timeout_s,
+        code=code_digest("build", "launcher", "records"),
+    script:
+        "../scripts/build.py"

@@ -1,0 +1,94 @@
+# Tidy tables, figures drawn from the tables alone, and one page that lists them.
+TABLES = [
+    "kernelbench_fast_p",
+    "kernelbench_errors",
+    "kernelbench_sampling",
+    "kernelbench_refinement",
+    "kernelbench_speedups",
+    "judge_gold",
+    "judge_cost",
+    "llm_cost",
+]
+FIGURES = [
+    "kernelbench_fast_p",
+    "kernelbench_errors",
+    "kernelbench_sampling",
+    "kernelbench_refinement",
+    "kernelbench_speedups",
+    "llm_cost",
+]
+
+
+def every_shard(stage, experiments):
+    return [
+        shard(stage, turn, batch).format(experiment=name, model=slug(model))
+        for name in experiments
+        for model in settings.experiments[name].models
+        for turn in range(settings.experiments[name].turns)
+        for batch in settings.batches(name)
+    ]
+
+
+rule tables:
+    input:
+        definitions=sorted(
+            {
+                f"results/definitions/{item.source}/level{level}.jsonl"
+                for item in settings.experiments.values()
+                for level in item.levels
+            }
+        ),
+        candidates=every_shard("candidates", settings.experiments),
+        traces=every_shard("traces", settings.experiments),
+        answers=every_shard("answers", PROMPTED),
+        published=sorted(glob("resources/published/*.csv")),
+    output:
+        csv=report(
+            expand("results/tables/{table}.csv", table=TABLES),
+            category="Tables",
+            caption="../report/table.rst",
+        ),
+        md=expand("results/tables/{table}.md", table=TABLES),
+    log:
+        "results/logs/tables.log",
+    localrule: True
+    params:
+        settings=settings.model_dump(
+            mode="json", include={"sources", "experiments", "analysis", "baselines"}
+        ),
+        code=code_digest("analysis", "records"),
+    script:
+        "../scripts/tables.py"
+
+
+rule figures:
+    input:
+        expand("results/tables/{table}.csv", table=TABLES),
+    output:
+        report(
+            expand("results/figures/{figure}.svg", figure=FIGURES),
+            category="Figures",
+            caption="../report/figure.rst",
+        ),
+    log:
+        "results/logs/figures.log",
+    localrule: True
+    params:
+        code=code_digest("analysis"),
+    script:
+        "../scripts/figures.py"
+
+
+rule summary:
+    input:
+        tables=rules.tables.output.md,
+        figures=rules.figures.output,
+    output:
+        report("results/summary.md", category="Summary"),
+    log:
+        "results/logs/summary.log",
+    localrule: True
+    params:
+        code=code_digest("analysis"),
+    script:
+        "../scripts/summary.py"

@@ -1,0 +1,16 @@
+"""Shared objects of a batch's solutions."""
+
+from pathlib import Path
+
+from hone.pipeline import build
+from hone.stage import reported
+
+with reported(snakemake.log):
+    build(
+        Path(snakemake.input.solutions),
+        [Path(path) for path in snakemake.input.definitions],
+        store=Path(snakemake.params.store),
+        timeout_s=snakemake.params.timeout_s,
+        workers=snakemake.threads,
+        output=Path(snakemake.output[0]),
+    )

@@ -1,0 +1,14 @@
+"""Candidates and distinct solutions of a batch."""
+
+from pathlib import Path
+
+from hone.pipeline import extract
+from hone.stage import reported
+
+with reported(snakemake.log):
+    extract(
+        Path(snakemake.input[0]),
+        snakemake.params.experiment,
+        candidates=Path(snakemake.output.candidates),
+        solutions=Path(snakemake.output.solutions),
+    )

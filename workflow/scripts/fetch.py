@@ -1,0 +1,10 @@
+"""Problem files of one source."""
+
+from pathlib import Path
+
+from hone.config import parse_source
+from hone.pipeline import fetch_problems
+from hone.stage import reported
+
+with reported(snakemake.log):
+    fetch_problems(snakemake.wildcards.source, parse_source(snakemake.params.source), Path(snakemake.output[0]))

@@ -1,0 +1,20 @@
+"""Answers to a batch's prompts."""
+
+from pathlib import Path
+
+from hone.config import load
+from hone.pipeline import generate
+from hone.records import Sampling
+from hone.stage import reported
+
+with reported(snakemake.log):
+    settings = load(snakemake.config)  # how models are asked changes no answer, so it is no param of the rule
+    generate(
+        Path(snakemake.input.prompts),
+        snakemake.params.model,
+        Sampling.model_validate(snakemake.params.sampling),
+        llm=settings.llm,
+        paths=settings.paths,
+        batch_file=Path(snakemake.params.batch_file),
+        output=Path(snakemake.output[0]),
+    )

@@ -1,0 +1,19 @@
+"""Verdicts and times of a batch's solutions."""
+
+from pathlib import Path
+
+from hone.pipeline import judge
+from hone.records import Protocol, Tolerance
+from hone.stage import reported
+
+with reported(snakemake.log):
+    judge(
+        Path(snakemake.input.solutions),
+        Path(snakemake.input.builds),
+        [Path(path) for path in snakemake.input.definitions],
+        protocol=Protocol.model_validate(snakemake.params.protocol),
+        tolerance=Tolerance.model_validate(snakemake.params.tolerance),
+        baselines=snakemake.params.baselines,
+        store=Path(snakemake.params.store),
+        output=Path(snakemake.output[0]),
+    )

@@ -1,0 +1,23 @@
+"""Prompts of a later turn of a batch."""
+
+from pathlib import Path
+
+from hone.config import Experiment
+from hone.pipeline import render_next
+from hone.records import Tolerance
+from hone.stage import reported
+
+with reported(snakemake.log):
+    render_next(
+        snakemake.wildcards.experiment,
+        Experiment.model_validate(snakemake.params.experiment),
+        [tuple(pair) for pair in snakemake.params.batch],
+        Tolerance.model_validate(snakemake.params.tolerance),
+        [Path(path) for path in snakemake.input.definitions],
+        turn=int(snakemake.wildcards.turn),
+        candidates=Path(snakemake.input.candidates),
+        solutions=Path(snakemake.input.solutions),
+        builds=Path(snakemake.input.builds),
+        traces=Path(snakemake.input.traces),
+        output=Path(snakemake.output[0]),
+    )
