@@ -1,0 +1,1 @@
+"""Where problems come from: upstream files in KernelBench's format become definitions."""

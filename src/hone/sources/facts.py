@@ -1,0 +1,49 @@
+"""What running a problem without data tells about it: the message from the inspecting child to its parent."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hone.records import Record
+
+READY = "ready"
+"""The child's first line, once torch is loaded: what goes wrong before it is the machine's fault, not a problem's."""
+
+
+class Value(Record):
+    """One argument, parameter or output as it was seen."""
+
+    name: str
+    """As Python has it: an argument's name, a key of `state_dict`, empty for an output."""
+    kind: Literal["tensor", "scalar"] = "tensor"
+    shape: tuple[int, ...] = ()
+    dtype: str
+    item_bytes: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all elements."""
+        size = self.item_bytes
+        for length in self.shape:
+            size *= length
+        return size
+
+
+class Facts(Record):
+    """What one problem computes, by shapes and types."""
+
+    inputs: tuple[Value, ...]
+    parameters: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    constants: dict[str, int]
+    """Integers that the module assigns at its top level, in order: the names of its sizes."""
+    flops: int
+
+
+class Report(Record):
+    """The child's word on one problem: its facts, or the last line of the error."""
+
+    name: str
+    """Name of the definition to be."""
+    facts: Facts | None = None
+    error: str = ""
