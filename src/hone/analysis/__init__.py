@@ -1,0 +1,1 @@
+"""From verdicts to tables and figures: pure metrics, tables as CSV files, figures drawn from those alone."""

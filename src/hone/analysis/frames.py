@@ -1,0 +1,256 @@
+"""From records to one tidy frame: a row for every answer that the config asks for, whatever became of it.
+
+The rows are laid out from the config (problems x samples x turns) and then filled, so that an answer which was
+lost shows up as unresolved and never as a smaller denominator.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from hone.analysis.metrics import geometric_mean, paired_ratio_interval
+from hone.analysis.provenance import of_trace, on_gpu
+from hone.config import KernelBenchSource, Settings
+from hone.errors import RecordError
+from hone.records import Answer, Candidate, Definition, Status, Trace, UnsupportedProblem
+
+NO_CODE = "no_code"
+MISSING = "missing"
+"""Status of an answer or verdict that should be there and is not."""
+
+CATEGORY: dict[str, str] = {
+    Status.PASSED: "correct",
+    Status.COMPILE_ERROR: "compiler",
+    Status.LOAD_ERROR: "python",
+    Status.OUT_OF_MEMORY: "memory",
+    Status.RUNTIME_ERROR: "runtime",
+    Status.WRONG_SHAPE: "shape",
+    Status.WRONG_VALUE: "value",
+    Status.INPUT_CHANGED: "value",
+    NO_CODE: "no_code",
+    Status.TIMEOUT: "timeout",
+    Status.NOT_JUDGED: "unresolved",
+    Status.MACHINE_ERROR: "unresolved",
+    MISSING: "unresolved",
+}
+"""Status -> outcome as in the paper's Figure 2 (first seven), and what the paper does not tell apart (last three)."""
+
+CATEGORIES = tuple(dict.fromkeys(CATEGORY.values()))
+
+FRAME_COLUMNS = (
+    *("experiment", "method", "model", "level", "number", "definition", "sound", "turn", "sample"),
+    *("solution", "status", "category", "resolved", "correct", "detail", "latency_ms", "wall_s", "gpu_held_s"),
+    *("device", "driver", "protocol", "torch"),
+    *("prompt_differs", "cost_usd", "input_tokens", "output_tokens"),
+)
+"""Columns of every frame; SPEED_COLUMNS, each with `_<baseline>`, follow for every baseline of the config."""
+
+SPEED_COLUMNS = ("speedup", "speedup_low", "speedup_high", "baseline_ms")
+
+
+class Place(NamedTuple):
+    """Where an answer stands: one row of the frame."""
+
+    experiment: str
+    model: str
+    definition: str
+    turn: int
+    sample: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A problem of a source, with or without a definition."""
+
+    name: str
+    level: int
+    number: int
+    sound: bool = True
+
+
+def problems_of(
+    settings: Settings, source: str, definitions: Iterable[Definition], unsupported: Iterable[UnsupportedProblem]
+) -> list[Problem]:
+    """All problems of a source by level and number, with those that did not become a definition.
+
+    Numbers of a KernelBench source that neither list names are filled in: the config says how many there are.
+    """
+    found = {
+        (item.level, item.number): Problem(item.name, item.level, item.number, item.sound)
+        for item in definitions
+        if item.source == source
+    }
+    for name in (item.name for item in unsupported if item.name.startswith(f"{source}/level")):
+        level, number = _level_and_number(name)
+        found.setdefault((level, number), Problem(name, level, number))
+    described = settings.sources[source]
+    if found and isinstance(described, KernelBenchSource):
+        for level, count in described.levels.items():
+            for number in range(1, count + 1):
+                found.setdefault((level, number), Problem(f"{source}/level{level}/{number}", level, number))
+    return [found[key] for key in sorted(found)]
+
+
+def _level_and_number(name: str) -> tuple[int, int]:
+    """Of `<source>/level<level>/<number>_<title>`; raises RecordError."""
+    try:
+        _, level, rest = name.split("/", 2)
+        return int(level.removeprefix("level")), int(rest.split("_", 1)[0])
+    except ValueError:
+        raise RecordError("not of the form <source>/level<level>/<number>_<title>", where=name) from None
+
+
+def build_frame(
+    settings: Settings,
+    definitions: Sequence[Definition],
+    candidates: Sequence[Candidate],
+    traces: Sequence[Trace],
+    answers: Sequence[Answer],
+    unsupported: Sequence[UnsupportedProblem] = (),
+) -> pd.DataFrame:
+    """The full grid of all experiments, one row an answer, sorted by experiment, model, problem, sample, turn.
+
+    Raises RecordError for two candidates of one place, or for one that the config does not ask for.
+    """
+    by_place = _index(candidates)
+    paid = _answers_by_place(answers)
+    verdicts = {solution: verdict_of(group, settings) for solution, group in _by_solution(traces).items()}
+    rows = []
+    for place, fixed in _grid(settings, definitions, unsupported):
+        candidate = by_place.pop(place, None)
+        rows.append({**place._asdict(), **fixed, **_outcome(candidate, verdicts), **_paid(paid.get(place, []))})
+    if by_place:
+        stray = next(iter(by_place))
+        raise RecordError(
+            f"{len(by_place)} candidates that the config does not ask for, the first: {tuple(stray)}",
+            where="candidates",
+            remedy="run the pipeline again, so that candidates and config belong together",
+        )
+    columns = [*FRAME_COLUMNS, *(f"{name}_{b}" for b in settings.baselines for name in SPEED_COLUMNS)]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _grid(
+    settings: Settings, definitions: Sequence[Definition], unsupported: Sequence[UnsupportedProblem]
+) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Every answer that the config asks for, with what is known of its place."""
+    for name, experiment in settings.experiments.items():
+        chosen = [
+            problem
+            for problem in problems_of(settings, experiment.source, definitions, unsupported)
+            if experiment.selects(problem.level, problem.number)
+        ]
+        for model in experiment.models:
+            for problem in chosen:
+                fixed = {
+                    "method": experiment.method,
+                    "level": problem.level,
+                    "number": problem.number,
+                    "sound": problem.sound,
+                }
+                for sample in range(experiment.samples):
+                    for turn in range(experiment.turns):
+                        yield Place(name, model, problem.name, turn, sample), fixed
+
+
+def _index(candidates: Iterable[Candidate]) -> dict[Place, Candidate]:
+    found: dict[Place, Candidate] = {}
+    for item in candidates:
+        place = Place(item.experiment, item.model, item.definition, item.turn, item.sample)
+        if place in found:
+            raise RecordError(f"two candidates for {tuple(place)}", where="candidates")
+        found[place] = item
+    return found
+
+
+def _answers_by_place(answers: Iterable[Answer]) -> dict[Place, list[Answer]]:
+    found: dict[Place, list[Answer]] = defaultdict(list)
+    for item in answers:
+        found[Place(item.experiment, item.model, item.definition, item.turn, item.sample)].append(item)
+    return found
+
+
+def _by_solution(traces: Iterable[Trace]) -> dict[str, list[Trace]]:
+    """Traces of each solution, one a workload: a verdict comes before none, then the latest."""
+    best: dict[tuple[str, str], Trace] = {}
+    for trace in traces:
+        key = (trace.solution, trace.workload)
+        old = best.get(key)
+        if old is None or (old.status.resolved, old.judged_at) < (trace.status.resolved, trace.judged_at):
+            best[key] = trace
+    found: dict[str, list[Trace]] = defaultdict(list)
+    for (solution, _), trace in sorted(best.items()):
+        found[solution].append(trace)
+    return found
+
+
+def verdict_of(traces: Sequence[Trace], settings: Settings) -> dict[str, Any]:
+    """Columns of one solution from its traces, one a workload.
+
+    It passed when all workloads passed; a failed one decides before an unresolved one. Over several workloads times
+    and speedups are geometric means; an interval exists for a single one.
+    """
+    deciding = min(traces, key=lambda trace: (trace.status is Status.PASSED, not trace.status.resolved))
+    wall_s = sum(sum(trace.phase_s.values()) for trace in traces)
+    columns: dict[str, Any] = {
+        "status": str(deciding.status),
+        "detail": deciding.detail,
+        "wall_s": wall_s,
+        "gpu_held_s": wall_s if on_gpu(deciding) else 0.0,
+        **of_trace(deciding),
+    }
+    if deciding.status is Status.PASSED:
+        columns |= _times(traces, settings)
+    return columns
+
+
+def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
+    """Latency and speedups of a solution that passed; absent ones stay NaN."""
+    timed = [trace.performance for trace in traces if trace.performance is not None]
+    if len(timed) < len(traces):
+        return {}
+    columns = {"latency_ms": geometric_mean([item.solution.latency_ms for item in timed])}
+    for name in settings.baselines:
+        if not all(name in item.baselines for item in timed):
+            continue
+        columns[f"speedup_{name}"] = geometric_mean([item.speedup(name) for item in timed])
+        columns[f"baseline_ms_{name}"] = geometric_mean([item.baselines[name].latency_ms for item in timed])
+        if len(timed) == 1:
+            interval = paired_ratio_interval(
+                timed[0].baselines[name].samples_ms, timed[0].solution.samples_ms, settings.analysis.confidence
+            )
+            columns[f"speedup_low_{name}"], columns[f"speedup_high_{name}"] = interval
+    return columns
+
+
+def _outcome(candidate: Candidate | None, verdicts: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Status columns of one row."""
+    found: dict[str, Any] = {"solution": "", "detail": "", "device": "", "driver": "", "protocol": "", "torch": ""}
+    if candidate is None:
+        found |= {"status": MISSING, "detail": "no candidate"}
+    elif candidate.solution is None:
+        found |= {"status": NO_CODE, "detail": candidate.problem}
+    elif candidate.solution not in verdicts:
+        found |= {"status": MISSING, "detail": "no verdict", "solution": candidate.solution}
+    else:
+        found |= verdicts[candidate.solution] | {"solution": candidate.solution}
+    category = CATEGORY[found["status"]]
+    return found | {"category": category, "resolved": category != "unresolved", "correct": category == "correct"}
+
+
+def _paid(answers: Sequence[Answer]) -> dict[str, Any]:
+    """Cost columns of one row; NaN where the answer is not there."""
+    if not answers:
+        return {"prompt_differs": False, "cost_usd": math.nan, "input_tokens": 0, "output_tokens": 0}
+    return {
+        "prompt_differs": any(item.prompt_differs for item in answers),
+        "cost_usd": sum(item.completion.cost_usd for item in answers),
+        "input_tokens": sum(item.completion.usage.input_tokens for item in answers),
+        "output_tokens": sum(item.completion.usage.output_tokens for item in answers),
+    }

@@ -1,0 +1,105 @@
+"""Figures come from the CSV files alone, are the same to the byte every time, and say what they show."""
+
+import io
+import re
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+from hone.analysis.figures import draw
+from hone.analysis.render import read_table
+from hone.analysis.show import show
+from hone.analysis.stage import FIGURE_NAMES, TABLE_NAMES, make_figures, write_summary
+from hone.errors import RecordError
+
+from .world import World, settings_for
+
+
+@pytest.fixture(scope="module")
+def figures(tables, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("figures")
+    assert [path.name for path in make_figures(tables, folder)] == [f"{name}.svg" for name in FIGURE_NAMES]
+    return folder
+
+
+def texts(path):
+    """All text of an SVG file."""
+    return [item.text for item in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text") if item.text]
+
+
+def test_drawn_twice_is_the_same_to_the_byte(tables, figures, tmp_path):
+    make_figures(tables, tmp_path)
+    for name in FIGURE_NAMES:
+        first = (figures / f"{name}.svg").read_bytes()
+        assert first == (tmp_path / f"{name}.svg").read_bytes()
+        assert not re.search(rb"\d{4}-\d\d-\d\dT", first)
+
+
+@pytest.mark.parametrize("name", FIGURE_NAMES)
+def test_names_are_readable_and_recorded_stays_recorded(figures, name):
+    shown = " ".join(texts(figures / f"{name}.svg"))
+    if name != "judge_cost":
+        assert "recorded/demo" in shown
+        assert not re.search(r"(?<!recorded/)demo", shown)
+
+
+def test_captions_hold_n_units_and_baseline(figures):
+    fast = texts(figures / "kernelbench_fast_p.svg")
+    assert "one, level 1 (n = 10)" in fast
+    assert "p: times as fast as torch_eager" in fast
+    assert "openai/o4-mini: published" in fast
+    assert "some answers unresolved: bounds only" in fast
+    assert "cost (US dollars)" in texts(figures / "llm_cost.svg")
+    assert "one, level 1: 10 answers" in texts(figures / "kernelbench_errors.svg")
+
+
+def test_share_axes_run_from_zero_to_one(tables):
+    for name in ("kernelbench_fast_p", "kernelbench_sampling", "kernelbench_refinement"):
+        for axis in draw(name, read_table(name, tables)).axes:
+            assert axis.get_ylim() == pytest.approx((-0.03, 1.03))
+
+
+def test_bars_of_outcomes_fill_the_axis(tables):
+    table = read_table("kernelbench_errors", tables)
+    axis = draw("kernelbench_errors", table).axes[0]
+    assert axis.get_xlim() == (0, 1)
+    assert sum(bar.get_width() for bar in axis.patches) == pytest.approx(2)  # two models
+
+
+def test_a_table_without_rows_says_so(tmp_path):
+    World(settings_for({1: 4}, one={}), []).make(tmp_path)
+    for path in make_figures(tmp_path, tmp_path):
+        assert "no rows" in texts(path)
+
+
+def test_figures_need_their_tables(tmp_path):
+    with pytest.raises(RecordError, match="make the tables before the figures"):
+        make_figures(tmp_path, tmp_path)
+
+
+def test_summary_lists_everything_with_links_that_exist(tables, figures, tmp_path):
+    page = tmp_path / "pages" / "summary.md"
+    write_summary(tables, figures, page)
+    links = re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+    assert len(links) == 2 * len(TABLE_NAMES) + len(FIGURE_NAMES)
+    assert all((page.parent / link).is_file() for link in links)
+
+
+def test_the_terminal_table_fits_and_shows_bounds(tables):
+    output = io.StringIO()
+    show(tables, Console(width=80, file=output))
+    text = output.getvalue()
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert "recorded/demo" in text
+    assert re.search(r"one +recorded/demo +1 +10 +60% \(31–83\)", text)
+    assert "fast_1.5" in text
+    assert "? (" in text
+    assert "answers without a verdict" in text
+
+
+def test_the_terminal_table_of_nothing(tmp_path):
+    World(settings_for({1: 4}, one={}), []).make(tmp_path)
+    output = io.StringIO()
+    show(tmp_path, Console(width=80, file=output))
+    assert "no rows" in output.getvalue()

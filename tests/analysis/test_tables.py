@@ -1,0 +1,261 @@
+"""The tables: known answers on small runs, invariants on a large one, and the way through CSV."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from hone.analysis.frames import CATEGORIES
+from hone.analysis.render import cell, markdown, read_table, to_frame
+from hone.analysis.schema import COLUMNS, PROVENANCE, TABLES
+from hone.analysis.stage import TABLE_NAMES
+from hone.analysis.tables import k_values
+from hone.errors import RecordError
+from hone.records import Build, BuildStatus, Status
+
+from .world import World, answer, definition, settings_for
+
+DESIGN = {
+    "kernelbench_fast_p": "experiment model method level subset baseline p n fast_p ci_low ci_high",
+    "kernelbench_errors": "experiment model level category count",
+    "kernelbench_sampling": "experiment model level k p n fast_p ci_low ci_high",
+    "kernelbench_refinement": "experiment model level turn p n fast_p ci_low ci_high",
+    "judge_gold": "definition status speedup gpu_held_s wall_s",
+    "judge_cost": "definition solution phase seconds where",
+    "llm_cost": "experiment model calls input_tokens output_tokens cost_usd",
+}
+PROBLEMS = [f"mini/level1/{number}_problem" for number in range(1, 5)]
+
+
+def world(**experiment):
+    definitions = [definition(1, number, sound=number != 4) for number in range(1, 5)]
+    return World(settings_for({1: 4}, one=experiment), definitions)
+
+
+def row_of(table, **wanted):
+    """The one row with these values, as a dict."""
+    for column, value in wanted.items():
+        table = table[table[column] == value]
+    (row,) = table.to_dict("records")
+    return row
+
+
+@pytest.mark.parametrize("name", DESIGN)
+def test_leading_columns_are_the_design_s_and_provenance_ends_every_table(name):
+    columns = TABLES[name].columns
+    assert list(columns[: len(DESIGN[name].split())]) == DESIGN[name].split()
+    assert columns[-len(PROVENANCE) :] == PROVENANCE
+    assert set(columns) <= set(COLUMNS)
+    assert len(set(columns)) == len(columns)
+
+
+def test_fast_p_of_single_answers(tmp_path):
+    made = world()
+    for problem, outcome in zip(PROBLEMS, (2.0, 0.9, Status.WRONG_VALUE, "no_code"), strict=True):
+        made.add((problem, 0, 0), outcome)
+    table = read_table("kernelbench_fast_p", made.make(tmp_path))
+    row = row_of(table, subset="all", p=1.0)
+    assert (row["n"], row["fast_p"], row["unresolved"], row["statistic"]) == (4, 0.25, 0, "single answer")
+    assert row["geomean_speedup"] == pytest.approx((2.0 * 0.9) ** 0.5)
+    assert row_of(table, subset="all", p=0.0)["fast_p"] == 0.5
+    sound = row_of(table, subset="sound", p=1.0)
+    assert (sound["n"], sound["fast_p"]) == (3, pytest.approx(1 / 3))
+    assert row["model"] == "recorded/demo"
+    assert (row["commit"], row["device"], row["torch"]) == ("abc123", "Test CPU", "2.13.0")
+    assert row["protocol"].startswith("test ")
+
+
+@pytest.mark.parametrize("lost", ["no_trace", Status.MACHINE_ERROR, Status.NOT_JUDGED, None])
+def test_a_lost_verdict_leaves_the_denominator_and_gives_bounds(tmp_path, lost):
+    made = world()
+    for problem, outcome in zip(PROBLEMS, (2.0, 2.0, Status.WRONG_VALUE, lost), strict=True):
+        if outcome is not None:
+            made.add((problem, 0, 0), outcome)
+    row = row_of(read_table("kernelbench_fast_p", made.make(tmp_path)), subset="all", p=1.0)
+    assert (row["n"], row["unresolved"]) == (4, 1)
+    assert math.isnan(row["fast_p"])
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((0.150039, 0.954413), abs=1e-6)  # Wilson 2/4 low, 3/4 high
+    errors = read_table("kernelbench_errors", tmp_path)
+    assert row_of(errors, level="1", category="unresolved")["count"] == 1
+
+
+def test_a_correct_kernel_without_a_time_is_open_above_zero_only(tmp_path):
+    made = world(limit=1)
+    made.add((PROBLEMS[0], 0, 0), "untimed")
+    table = read_table("kernelbench_fast_p", made.make(tmp_path))
+    assert row_of(table, subset="all", p=0.0)["fast_p"] == 1
+    assert row_of(table, subset="all", p=1.0)["unresolved"] == 1
+    assert not len(read_table("kernelbench_speedups", tmp_path))
+
+
+def test_sampling_by_hand(tmp_path):
+    made = world(samples=5, limit=2)
+    for sample in range(5):
+        made.add((PROBLEMS[0], 0, sample), 2.0 if sample < 2 else 0.5)
+        made.add((PROBLEMS[1], 0, sample), Status.TIMEOUT)
+    table = read_table("kernelbench_sampling", made.make(tmp_path))
+    table = table[table["subset"] == "all"]
+    assert row_of(table, k=1, p=1.0)["fast_p"] == pytest.approx(0.4 / 2)
+    assert row_of(table, k=5, p=1.0)["fast_p"] == 0.5
+    first = row_of(table, k=1, p=0.0)
+    assert (first["fast_p"], first["metric"], first["samples"], first["n"]) == (0.5, "pass@k", 5, 2)
+    assert set(table["k"]) == {1, 2, 3, 4, 5}
+    assert k_values(100) == [*range(1, 11), 20, 50, 100]
+
+
+def test_refinement_by_hand(tmp_path):
+    made = world(method="refine", turns=3, limit=2)
+    for turn, (first, second) in enumerate([("no_code", 0.5), (2.0, Status.WRONG_SHAPE), (0.5, 3.0)]):
+        made.add((PROBLEMS[0], turn, 0), first)
+        made.add((PROBLEMS[1], turn, 0), second)
+    table = read_table("kernelbench_refinement", made.make(tmp_path))
+    table = table[table["subset"] == "all"]
+    assert [row_of(table, turn=turn, p=0.0)["fast_p"] for turn in range(3)] == [0.5, 1, 1]
+    assert [row_of(table, turn=turn, p=1.0)["fast_p"] for turn in range(3)] == [0, 0.5, 1]
+    last = row_of(read_table("kernelbench_fast_p", tmp_path), subset="all", p=1.0)
+    assert (last["fast_p"], last["statistic"]) == (1, "best of 3 turns")
+    assert last["geomean_speedup"] == pytest.approx((2.0 * 3.0) ** 0.5)
+
+
+def test_curves_fall_with_p_and_rise_with_k_and_turn(tables):
+    fast = read_table("kernelbench_fast_p", tables)
+    assert ((fast["ci_low"] <= fast["fast_p"]) & (fast["fast_p"] <= fast["ci_high"]) | fast["fast_p"].isna()).all()
+    keys = ["experiment", "model", "level", "subset", "baseline"]
+    for _, rows in fast.groupby(keys):
+        assert rows.sort_values("p")["fast_p"].dropna().is_monotonic_decreasing
+    for name, axis in (("kernelbench_sampling", "k"), ("kernelbench_refinement", "turn")):
+        for _, rows in read_table(name, tables).groupby([*keys, "p"]):
+            values = rows.sort_values(axis)["fast_p"].dropna()
+            assert (values.diff().dropna() > -1e-12).all()
+
+
+def test_errors_count_every_answer_once_per_level(tables):
+    errors = read_table("kernelbench_errors", tables)
+    for (name, _, level, _), rows in errors.groupby(["experiment", "model", "level", "turn"]):
+        assert tuple(rows["category"]) == CATEGORIES
+        samples = 5 if name == "repeated" else 1
+        assert rows["count"].sum() == {"1": 10, "2": 6, "all": 16}[level] * samples == rows["answers"].iloc[0]
+        assert rows["share"].sum() == pytest.approx(1)
+    assert "gold" not in set(errors["experiment"])
+
+
+def test_published_numbers_stand_beside_all_problems_only(tables):
+    fast = read_table("kernelbench_fast_p", tables)
+    mapped = (fast["model"] == "openai/o4-mini") & (fast["experiment"] == "one")
+    row = row_of(fast[mapped], level="1", subset="all", p=1.0)
+    assert (row["published"], row["published_source"]) == (0.12, "KernelBench Table 1 (exact)")
+    assert fast[~mapped | (fast["subset"] == "sound")]["published"].isna().all()
+    errors = read_table("kernelbench_errors", tables)
+    correct = row_of(errors, experiment="one", model="openai/o4-mini", level="all", category="correct")
+    assert correct["published"] == pytest.approx(0.55)
+
+
+def test_speedups_and_gold(tables):
+    speedups = read_table("kernelbench_speedups", tables)
+    counts = read_table("kernelbench_errors", tables)
+    right = counts[(counts["category"] == "correct") & (counts["level"] != "all")]["count"].sum()
+    assert len(speedups) == right
+    assert (speedups["speedup_low"] <= speedups["speedup"] * (1 + 1e-12)).all()
+    assert (speedups["speedup_high"] >= speedups["speedup"] * (1 - 1e-12)).all()
+    assert (speedups["baseline_ms"] / speedups["latency_ms"]).tolist() == pytest.approx(speedups["speedup"].tolist())
+    gold = read_table("judge_gold", tables)
+    assert len(gold) == 16
+    assert set(gold["status"]) == {"passed"}
+    assert gold["wall_s"].tolist() == pytest.approx([1.0] * 16)
+    assert (gold["gpu_held_s"] == 0).all()
+
+
+def test_gold_lists_what_was_not_judged(tmp_path):
+    made = world(method="gold", models=["reference/model"])
+    made.add((PROBLEMS[0], 0, 0), Status.NOT_JUDGED, model="reference/model")
+    gold = read_table("judge_gold", made.make(tmp_path))
+    assert gold["status"].tolist() == ["not_judged", "missing", "missing", "missing"]
+    assert gold["detail"].iloc[0] == "why | <b>not_judged</b>"
+
+
+def test_judge_cost_knows_phases_builds_and_gpus(tmp_path):
+    made = world(limit=2)
+    made.add((PROBLEMS[0], 0, 0), 2.0)
+    made.add((PROBLEMS[1], 0, 0), 2.0)
+    on_gpu = made.traces[1].environment.model_copy(update={"driver": "580.1", "device": "H200"})
+    made.traces[1] = made.traces[1].model_copy(update={"environment": on_gpu})
+    made.traces.append(made.traces[0])  # the same verdict out of the store, in another file
+    made.builds = [Build(solution=made.traces[0].solution, status=BuildStatus.REJECTED, seconds=3.0)]
+    cost = read_table("judge_cost", made.make(tmp_path))
+    assert cost.groupby("where")["seconds"].sum().to_dict() == pytest.approx({"cpu": 4.0, "gpu": 1.0})
+    build = row_of(cost, phase="build")
+    assert (build["definition"], build["status"]) == (PROBLEMS[0], "rejected")
+    assert row_of(read_table("kernelbench_fast_p", tmp_path), subset="all", p=0.0)["device"] == "H200; Test CPU"
+
+
+def test_llm_cost_adds_up_to_distinct_calls(tmp_path):
+    made = World(settings_for({1: 4}, one={}, two={"samples": 2}), [definition(1, 1)])
+    for experiment, samples in (("one", 1), ("two", 2)):
+        for sample in range(samples):
+            made.add((PROBLEMS[0], 0, sample), 2.0, experiment)
+    made.answers = [
+        answer((PROBLEMS[0], 0, 0), "one", cost=0.5),
+        answer((PROBLEMS[0], 0, 0), "two", cost=0.5, prompt_differs=True),  # the same call serves both
+        answer((PROBLEMS[0], 0, 1), "two", cost=0.25),
+    ]
+    table = read_table("llm_cost", made.make(tmp_path))
+    columns = ["calls", "shared_calls", "input_tokens", "output_tokens", "cost_usd", "failed_attempts"]
+    assert table[columns].to_numpy().tolist() == [[1, 0, 100, 20, 0.5, 1], [1, 1, 100, 20, 0.25, 1]]
+    assert table["prompt_differs"].tolist() == [0, 1]
+    assert (
+        row_of(read_table("kernelbench_fast_p", tmp_path), experiment="two", subset="all", p=1.0)["prompt_differs"] == 1
+    )
+
+
+@pytest.mark.parametrize("name", TABLE_NAMES)
+def test_tables_come_back_from_csv_as_they_were(tables, name):
+    table = read_table(name, tables)
+    assert len(table)
+    again = to_frame(name, table.to_dict("records"))
+    pd.testing.assert_frame_equal(again, table, check_exact=True)
+    assert again.to_csv(index=False, lineterminator="\n") == (tables / f"{name}.csv").read_text(encoding="utf-8")
+
+
+def test_nothing_in_gives_headers_and_no_rows(tmp_path):
+    World(settings_for({1: 4}, one={}), []).make(tmp_path)
+    for name in TABLE_NAMES:
+        table = read_table(name, tmp_path)
+        assert len(table) == 0
+        assert tuple(table.columns) == TABLES[name].columns
+        assert "No rows." in (tmp_path / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_markdown_is_rounded_and_safe(tmp_path):
+    made = world(method="gold", models=["reference/model"])
+    for problem in PROBLEMS:
+        made.add((problem, 0, 0), Status.WRONG_VALUE, model="reference/model")
+    text = markdown("judge_gold", read_table("judge_gold", made.make(tmp_path)))
+    assert "why &#124; &lt;b&gt;wrong&#95;value" in text.replace("wrong_value", "wrong&#95;value")
+    body = [line for line in text.splitlines() if line.startswith("| mini")]
+    assert len(body) == 4
+    assert len({line.count("|") for line in body}) == 1
+    assert "In all rows: config_digest: " in text
+    assert cell("fast_p", 1 / 3) == "0.333"
+    assert cell("fast_p", 0.012345) == "0.0123"
+    assert cell("fast_p", math.nan) == ""
+    assert cell("n", 100) == "100"
+
+
+def test_a_long_table_is_cut_in_markdown_only():
+    rows = [{"seconds": float(index)} for index in range(2001)]
+    text = markdown("judge_cost", to_frame("judge_cost", rows))
+    assert "The first 2000 of 2001 rows" in text
+    assert text.count("\n| ") == 2000 + 2
+
+
+def test_a_wrong_file_is_named(tmp_path):
+    with pytest.raises(RecordError, match="make the tables"):
+        read_table("llm_cost", tmp_path)
+    (tmp_path / "llm_cost.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(RecordError, match="columns must be"):
+        read_table("llm_cost", tmp_path)
+    header = ",".join(TABLES["llm_cost"].columns)
+    cells = ",".join("many" if name == "calls" else "1" for name in TABLES["llm_cost"].columns)
+    (tmp_path / "llm_cost.csv").write_text(f"{header}\n{cells}\n")
+    with pytest.raises(RecordError, match=r"llm_cost\.csv.*calls"):
+        read_table("llm_cost", tmp_path)

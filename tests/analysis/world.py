@@ -1,0 +1,187 @@
+"""A small made-up run: records of every kind and status, without models, compilers or clocks."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from hone.analysis.provenance import Provenance
+from hone.analysis.stage import make_tables
+from hone.config import Settings, load
+from hone.records import (
+    Answer,
+    Build,
+    Candidate,
+    Completion,
+    Definition,
+    Environment,
+    FailedAttempt,
+    LLMRequest,
+    Performance,
+    Sampling,
+    SoundnessFlag,
+    Status,
+    Timing,
+    Trace,
+    Upstream,
+    Usage,
+    digest,
+)
+
+PUBLISHED = Path(__file__).parents[2] / "resources" / "published"
+
+
+def settings_for(levels=None, model_names=None, baselines=("torch_eager",), **experiments) -> Settings:
+    """A config with one local source `mini` and the given experiments."""
+    levels = levels or {1: 4}
+    defaults = {"method": "one_shot", "source": "mini", "levels": list(levels), "models": ["recorded/demo"]}
+    return load(
+        {
+            "sources": {"mini": {"kind": "local", "path": "problems", "levels": levels}},
+            "experiments": {name: defaults | values for name, values in experiments.items()},
+            "judge": {"name": "test"},
+            "baselines": list(baselines),
+            "analysis": {"model_names": model_names or {}},
+        }
+    )
+
+
+def definition(level: int, number: int, sound: bool = True, source: str = "mini") -> Definition:
+    flag = SoundnessFlag(flag="constant_output", detail="", source="test")
+    return Definition(
+        name=f"{source}/level{level}/{number}_problem",
+        source=source,
+        level=level,
+        number=number,
+        title="problem",
+        axes={},
+        inputs=(),
+        parameters=(),
+        outputs=(),
+        reference="",
+        compulsory_bytes=1,
+        flops=0,
+        soundness=() if sound else (flag,),
+        upstream=Upstream(repository="local", commit="local", path="p", sha256="0"),
+    )
+
+
+def trace(settings, solution, problem, status=Status.PASSED, speedup=None, workload="w", **changes) -> Trace:
+    """`speedup` None: judged but not timed."""
+    performance = None
+    if status is Status.PASSED and speedup is not None:
+        baselines = {name: Timing(samples_ms=(2.0, 2.1, 1.9)) for name in settings.baselines}
+        own = Timing(samples_ms=tuple(sample / speedup for sample in (2.0, 2.1, 1.9)))
+        performance = Performance(solution=own, baselines=baselines)
+    values = {
+        "solution": solution,
+        "definition": problem,
+        "workload": workload,
+        "status": status,
+        "detail": "" if status is Status.PASSED else f"why | <b>{status}</b>",
+        "performance": performance,
+        "environment": Environment(host="h", device="Test CPU", cores=2, python="3.11", torch="2.13.0"),
+        "protocol": settings.judge,
+        "phase_s": {"load": 0.1, "correctness": 0.4, "timing": 0.5},
+        "judged_at": "2026-01-01T00:00:00Z",
+    }
+    return Trace(**(values | changes))
+
+
+def answer(place, experiment="one", model="recorded/demo", cost=0.0, prompt="hello", **changes) -> Answer:
+    """An answer at (definition, turn, sample)."""
+    name, turn, sample = place
+    request = LLMRequest(provider="recorded", base_url="", model=model, messages=(), sampling=Sampling(), sample=sample)
+    completion = Completion(
+        key=digest([model, name, turn, sample, prompt]),
+        request=request,
+        response="",
+        finish_reason="stop",
+        model_returned=model,
+        usage=Usage(input_tokens=100, output_tokens=20),
+        cost_usd=cost,
+        price_source="test prices",
+        latency_s=1.0,
+        failed_attempts=(FailedAttempt(reason="429", seconds=0.1),),
+        created_at="2026-01-01T00:00:00Z",
+    )
+    values = {"experiment": experiment, "model": model, "definition": name, "role": "writer", "turn": turn}
+    return Answer(**(values | {"sample": sample, "prompt_digest": digest(prompt), "completion": completion} | changes))
+
+
+@dataclass
+class World:
+    """Records of a run that is put together answer by answer."""
+
+    settings: Settings
+    definitions: list[Definition]
+    candidates: list[Candidate] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    builds: list[Build] = field(default_factory=list)
+
+    def add(self, place, outcome, experiment="one", model="recorded/demo", **changes):
+        """`outcome`: a speedup, a Status, `untimed`, `no_code` or `no_trace`, at (definition, turn, sample)."""
+        name, turn, sample = place
+        solution = None if outcome == "no_code" else digest([experiment, model, name, turn, sample])
+        self.candidates.append(
+            Candidate(
+                experiment=experiment,
+                method=self.settings.experiments[experiment].method,
+                model=model,
+                definition=name,
+                turn=turn,
+                sample=sample,
+                prompt_digest="p",
+                completion_key="k",
+                solution=solution,
+                problem="" if solution else "no code block",
+            )
+        )
+        if self.settings.experiments[experiment].method != "gold":
+            self.answers.append(answer(place, experiment, model, cost=0.01))
+        if isinstance(outcome, Status):
+            self.traces.append(trace(self.settings, solution, name, outcome, **changes))
+        elif outcome not in ("no_code", "no_trace"):
+            speedup = None if outcome == "untimed" else outcome
+            self.traces.append(trace(self.settings, solution, name, speedup=speedup, **changes))
+
+    def make(self, folder: Path) -> Path:
+        """Write the tables and return their folder."""
+        provenance = Provenance.of(self.settings, "abc123")
+        records = (self.definitions, self.candidates, self.traces, self.answers)
+        make_tables(self.settings, *records, provenance, folder, builds=self.builds, published_dir=PUBLISHED)
+        return folder
+
+
+def big_world(models=("recorded/demo", "openai/o4-mini"), levels=None) -> World:
+    """All methods, several levels, models and baselines, every status; deterministic."""
+    levels = levels or {1: 10, 2: 6}
+    refine = {"method": "refine", "turns": 4, "feedback": ["execution"], "published_as": "refine_ge"}
+    settings = settings_for(
+        levels,
+        {"openai/o4-mini": "DeepSeek R1"},
+        ("torch_eager",),
+        one={"models": list(models), "published_as": "one_shot"},
+        repeated={"models": list(models), "samples": 5, "published_as": "repeated_10"},
+        refine={"models": list(models)} | refine,
+        gold={"method": "gold", "models": ["reference/model"]},
+    )
+    definitions = [
+        definition(level, number, sound=number != 2) for level in levels for number in range(1, levels[level] + 1)
+    ]
+    world, rng = World(settings, definitions), np.random.default_rng(1)
+    others = [status for status in Status if status.resolved and status is not Status.PASSED]
+    for name, experiment in settings.experiments.items():
+        for model in experiment.models:
+            for item in definitions:
+                for sample in range(experiment.samples):
+                    for turn in range(experiment.turns):
+                        wrong = ["no_code", *others][rng.integers(1 + len(others))]
+                        speed = float(np.exp(rng.normal(0.1 * turn, 0.6)))
+                        good = name == "gold" or rng.random() < 0.4 + 0.1 * turn
+                        outcome = (1.0 if name == "gold" else speed) if good else wrong
+                        if name == "repeated" and model == models[-1] and item.level == 2 and rng.random() < 0.1:
+                            outcome = Status.MACHINE_ERROR
+                        world.add((item.name, turn, sample), outcome, name, model)
+    return world
