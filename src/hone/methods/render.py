@@ -89,6 +89,7 @@ class Renderer:
             "signature": launcher.signature(definition, language) if compiled else "",
             "examples": self.examples,
             "hardware": self.hardware,
+            "hardware_name": self.experiment.hardware,
             "previous": previous,
         }
         file = f"{self.experiment.method}/{role}.md"
