@@ -4,7 +4,7 @@ CORES ?= 2
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 
-.PHONY: demo test check pytest format schema report clean
+.PHONY: demo test check pytest format generated report clean
 
 demo: .venv/.installed
 	@$(SNAKEMAKE) --quiet rules
@@ -28,9 +28,9 @@ format: .venv/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/snakefmt Snakefile workflow
 
-# Files generated from the typed config.
-schema: .venv/.installed
-	$(BIN)/hone schema config/schema/config.schema.json
+# Files generated from the typed config and the records.
+generated: .venv/.installed
+	$(BIN)/hone generated
 
 report: demo
 	$(SNAKEMAKE) --report results/report.html

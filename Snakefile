@@ -30,7 +30,7 @@ rule prompts:
     # Every first prompt, and nothing that costs money: what a model would be asked.
     input:
         [
-            prompts_path(experiment, batch)
+            first_prompts(experiment, batch)
             for experiment in PROMPTED
             for batch in settings.batches(experiment)
         ],

@@ -31,7 +31,7 @@ def test_committed_configs_are_valid(path):
 
 
 def test_schema_file_is_the_generated_one():
-    assert Path("config/schema/config.schema.json").read_text() == json_schema(), "run `make schema`"
+    assert Path("config/schema/config.schema.json").read_text() == json_schema(), "run `make generated`"
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)

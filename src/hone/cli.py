@@ -74,12 +74,12 @@ def import_(
     """Put the answers to exported requests into the ledger; then run the pipeline again."""
     from hone.config import read
     from hone.llm.batch import import_answers
+    from hone.llm.ledger import Ledger
 
     settings = read(config)
-    outcome = import_answers(answers, requests, settings.llm, settings.paths)
-    typer.echo(str(outcome))
-    if outcome.problems:
-        raise typer.Exit(1)
+    report = import_answers(answers, [requests], Ledger(Path(settings.paths.ledger)), settings.llm.prices)
+    typer.echo(str(report))
+    raise typer.Exit(0 if report.ok else 1)
 
 
 @app.command()
@@ -88,9 +88,11 @@ def pending(
     requests: Annotated[Path, typer.Option(help="Folder with the exported requests.")] = Path("results/pending"),
 ) -> None:
     """Join all exported requests into one OpenAI Batch file, each once."""
-    from hone.llm.batch import join_pending
+    from hone.llm.batch import export_requests, read_requests
 
-    typer.echo(f"{join_pending(requests, output)} requests in {output}")
+    found = read_requests([requests])
+    export_requests(found.values(), output)
+    typer.echo(f"{len(found)} requests in {output}")
 
 
 @app.command()
@@ -100,7 +102,7 @@ def ledger(
 ) -> None:
     """What the ledger of answers holds: calls, tokens and cost by model."""
     from hone.config import read
-    from hone.llm.ledger import Ledger
+    from hone.llm.ledger import Ledger, describe
 
     settings = read(config)
     book = Ledger(Path(settings.paths.ledger))
@@ -109,7 +111,8 @@ def ledger(
         for problem in damaged:
             typer.echo(problem)
         raise typer.Exit(1 if damaged else 0)
-    typer.echo(book.describe())
+    for line in describe(book.entries()):
+        typer.echo(line)
 
 
 @app.command()
@@ -124,7 +127,8 @@ def transcript(
     from hone.pipeline import read_all
     from hone.records import Answer
 
-    write_records(output, record(read_all(answers, Answer), label))
+    rows = record(read_all(answers, Answer))
+    write_records(output, [row.model_copy(update={"model_label": label}) for row in rows])
 
 
 @app.command()
@@ -143,23 +147,23 @@ def judge(
 
 @app.command()
 def show(
-    table: Annotated[Path, typer.Argument(help="A table that the pipeline wrote.")] = Path(
-        "results/tables/kernelbench_fast_p.csv"
-    ),
+    tables: Annotated[Path, typer.Argument(help="The folder of tables.")] = Path("results/tables"),
 ) -> None:
     """Print the fast_p table."""
-    from hone.analysis.show import show_fast_p
+    from hone.analysis.show import show as show_tables
 
-    show_fast_p(table)
+    show_tables(tables)
 
 
 @app.command()
-def schema(output: Annotated[Path, typer.Argument(help="Where the JSON schema goes.")]) -> None:
-    """Write the JSON schema of the config, for editors."""
+def generated() -> None:
+    """Write what is generated from the typed config and records: the JSON schema and the pages of docs/records."""
     from hone.config import json_schema
+    from hone.docs import write_pages
     from hone.files import write_text
 
-    write_text(output, json_schema())
+    write_text(Path("config/schema/config.schema.json"), json_schema())
+    write_pages(Path("docs/records"))
 
 
 def main() -> None:

@@ -235,6 +235,11 @@ class Settings(Section):
         return sorted(found)
 
 
+def model_slug(model: str) -> str:
+    """A model's name as part of a path."""
+    return model.replace("/", "--")
+
+
 def closest(word: str, known: Mapping[str, Any] | Iterator[str]) -> str:
     """A hint for a message: the nearest known word, or all of them."""
     names = sorted(known)

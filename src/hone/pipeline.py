@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hone.code import commit
 from hone.config import LLM, Experiment, Paths, Settings, Source
-from hone.files import read_records, write_records, write_text
+from hone.files import read_records, write_records
 from hone.records import (
     Answer,
     Build,
@@ -23,6 +24,7 @@ from hone.records import (
     Solution,
     Tolerance,
     Trace,
+    UnsupportedProblem,
 )
 
 R = TypeVar("R", bound=Record)
@@ -45,15 +47,22 @@ def fetch_problems(name: str, source: Source, output: Path) -> None:
 
 
 def define_level(
-    problems: Path, level: int, *, soundness: Path, versions: Path, definitions: Path, unsupported: Path
+    problems: Path,
+    level: int,
+    tolerance: Tolerance,
+    *,
+    soundness: Path,
+    versions: Path,
+    definitions: Path,
+    unsupported: Path,
 ) -> None:
     """Definitions of one level, and the problems that cannot become one."""
     from hone.sources.inspect import define
     from hone.sources.problem import ProblemFile
-    from hone.sources.soundness import read_soundness
+    from hone.sources import soundness as flags
 
     files = [file for file in read_records(problems, ProblemFile) if file.level == level]
-    found, missing = define(files, read_soundness(soundness, versions))
+    found, missing = define(files, flags.read(soundness, versions).at(max(tolerance.atol, tolerance.rtol)))
     write_records(definitions, found)
     write_records(unsupported, missing)
 
@@ -188,10 +197,13 @@ def tables(
     candidates: Iterable[Path],
     traces: Iterable[Path],
     answers: Iterable[Path],
+    builds: Iterable[Path],
+    unsupported: Iterable[Path],
     published: Path,
     folder: Path,
 ) -> None:
     """All tables, as CSV and Markdown."""
+    from hone.analysis.provenance import Provenance
     from hone.analysis.stage import make_tables
 
     make_tables(
@@ -200,8 +212,11 @@ def tables(
         candidates=read_all(candidates, Candidate),
         traces=read_all(traces, Trace),
         answers=read_all(answers, Answer),
-        published=published,
-        folder=folder,
+        builds=read_all(builds, Build),
+        unsupported=read_all(unsupported, UnsupportedProblem),
+        provenance=Provenance.of(settings, commit()),
+        published_dir=published,
+        out_dir=folder,
     )
 
 
@@ -214,6 +229,6 @@ def figures(tables_folder: Path, folder: Path) -> None:
 
 def summary(results: Path, output: Path) -> None:
     """One page with every table and figure."""
-    from hone.analysis.stage import summary_page
+    from hone.analysis.stage import write_summary
 
-    write_text(output, summary_page(results))
+    write_summary(results / "tables", results / "figures", output)

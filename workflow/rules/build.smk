@@ -9,6 +9,8 @@ rule build:
         shard("builds"),
     log:
         "results/logs/build/{experiment}/{model}/turn{turn}/{batch}.log",
+    conda:
+        "../../envs/hone.yaml"
     threads: 2
     params:
         store=settings.paths.store,

@@ -1,10 +1,10 @@
-# The validated config and the paths of the pipeline's files.
-from snakemake.exceptions import WorkflowError
-
+# The validated config, the paths of the pipeline's files, and the functions that give rules their inputs.
 from glob import glob
 
+from snakemake.exceptions import WorkflowError
+
 from hone.code import code_digest
-from hone.config import load
+from hone.config import load, model_slug
 from hone.errors import HoneError
 
 try:
@@ -12,39 +12,79 @@ try:
 except HoneError as error:
     raise WorkflowError(str(error))
 
+PROMPTED = [
+    name for name, item in settings.experiments.items() if item.method != "gold"
+]
+GOLD = [name for name, item in settings.experiments.items() if item.method == "gold"]
+LEVELS = sorted(
+    {
+        (item.source, level)
+        for item in settings.experiments.values()
+        for level in item.levels
+    }
+)
+SELECTION = (
+    "method",
+    "source",
+    "levels",
+    "problems",
+    "limit",
+)  # which problems take part
 
-def slug(model):
-    """A model's name as part of a path."""
-    return model.replace("/", "--")
+
+wildcard_constraints:
+    source="|".join(settings.sources),
+    experiment="|".join(settings.experiments),
+    model="[^/]+",
+    level=r"\d+",
+    turn=r"\d+",
+    batch=r"\d{3}",
 
 
-def model_name(wildcards):
-    """The model behind a path."""
-    models = settings.experiments[wildcards.experiment].models
-    return next(model for model in models if slug(model) == wildcards.model)
-
-
-def prompts_path(experiment, batch):
-    return f"results/prompts/{experiment}/{batch}.jsonl"
+# Paths.
 
 
 def shard(stage, turn="{turn}", batch="{batch}"):
-    """Path of one stage's records of a batch, for a rule's wildcards."""
+    """One stage's records of a batch, for a rule's wildcards."""
     return f"results/{stage}/{{experiment}}/{{model}}/turn{turn}/{batch}.jsonl"
 
 
-def definitions_of(wildcards):
-    """The definition files that hold a batch's problems."""
-    source = settings.experiments[wildcards.experiment].source
-    levels = sorted({level for level, _ in settings.batch(source, wildcards.batch)})
-    return [f"results/definitions/{source}/level{level}.jsonl" for level in levels]
+def first_prompts(experiment, batch):
+    """First prompts are the same for every model."""
+    return f"results/prompts/{experiment}/{batch}.jsonl"
+
+
+def last_turn(stage):
+    return lambda wildcards: shard(stage, int(wildcards.turn) - 1)
+
+
+def every_shard(stage, experiments):
+    return [
+        shard(stage, turn, batch).format(experiment=name, model=model_slug(model))
+        for name in experiments
+        for model in settings.experiments[name].models
+        for turn in range(settings.experiments[name].turns)
+        for batch in settings.batches(name)
+    ]
+
+
+# What a rule's wildcards stand for.
 
 
 def experiment_params(*fields):
-    """A function of the wildcards that gives the named fields of the experiment: a rule reruns for these only."""
+    """The named fields of the experiment: a rule reruns when one of these changes, and for no other."""
     return lambda wildcards: settings.experiments[wildcards.experiment].model_dump(
         mode="json", include=set(fields)
     )
+
+
+def sampling(wildcards):
+    return settings.experiments[wildcards.experiment].sampling.model_dump(mode="json")
+
+
+def model_name(wildcards):
+    models = settings.experiments[wildcards.experiment].models
+    return next(model for model in models if model_slug(model) == wildcards.model)
 
 
 def batch_numbers(wildcards):
@@ -60,23 +100,52 @@ def tolerance(wildcards):
     ].tolerance.model_dump()
 
 
-SELECTION = (
-    "method",
-    "source",
-    "levels",
-    "problems",
-    "limit",
-)  # which problems take part
-PROMPTED = [
-    name for name, item in settings.experiments.items() if item.method != "gold"
-]
-GOLD = [name for name, item in settings.experiments.items() if item.method == "gold"]
+# Inputs.
 
 
-wildcard_constraints:
-    source="|".join(settings.sources),
-    experiment="|".join(settings.experiments),
-    model="[^/]+",
-    level=r"\d+",
-    turn=r"\d+",
-    batch=r"\d{3}",
+def local_problems(wildcards):
+    source = settings.sources[wildcards.source]
+    return sorted(glob(f"{source.path}/level*/*.py")) if source.kind == "local" else []
+
+
+def definitions_of(wildcards):
+    """The definition files that hold a batch's problems."""
+    source = settings.experiments[wildcards.experiment].source
+    levels = sorted({level for level, _ in settings.batch(source, wildcards.batch)})
+    return [f"results/definitions/{source}/level{level}.jsonl" for level in levels]
+
+
+def templates(wildcards):
+    """What a method's prompts are made of: editing one file is a change of that method alone."""
+    method = settings.experiments[wildcards.experiment].method
+    return sorted(
+        glob(f"config/prompts/{method}/*.md") + glob("config/prompts/parts/*.md")
+    )
+
+
+def prompts_of_turn(wildcards):
+    if wildcards.turn == "0":
+        return first_prompts(wildcards.experiment, wildcards.batch)
+    return shard("feedback")
+
+
+def transcript(wildcards):
+    """The committed transcript behind a `recorded` model."""
+    provider, _, name = wildcards.model.partition("--")
+    return f"{settings.paths.recorded}/{name}.jsonl" if provider == "recorded" else []
+
+
+def solutions_of_turn(wildcards):
+    return [
+        shard("solutions", wildcards.turn, batch).format(
+            experiment=wildcards.experiment, model=wildcards.model
+        )
+        for batch in settings.batches(wildcards.experiment)
+    ]
+
+
+def solutions_behind_gate(wildcards):
+    checkpoints.gate.get(
+        experiment=wildcards.experiment, model=wildcards.model, turn=wildcards.turn
+    )
+    return shard("solutions")

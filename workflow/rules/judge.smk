@@ -12,6 +12,8 @@ rule judge:
         "results/logs/judge/{experiment}/{model}/turn{turn}/{batch}.log",
     benchmark:
         "results/benchmarks/judge/{experiment}/{model}/turn{turn}/{batch}.tsv"
+    conda:
+        "../../envs/hone.yaml"
     threads: settings.judge.threads
     resources:
         clock=int(settings.judge.timing),  # one timed job at a time on a machine

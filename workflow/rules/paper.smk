@@ -16,29 +16,22 @@ FIGURES = [
     "kernelbench_refinement",
     "kernelbench_speedups",
     "llm_cost",
+    "judge_cost",
 ]
-
-
-def every_shard(stage, experiments):
-    return [
-        shard(stage, turn, batch).format(experiment=name, model=slug(model))
-        for name in experiments
-        for model in settings.experiments[name].models
-        for turn in range(settings.experiments[name].turns)
-        for batch in settings.batches(name)
-    ]
 
 
 rule tables:
     input:
-        definitions=sorted(
-            {
-                f"results/definitions/{item.source}/level{level}.jsonl"
-                for item in settings.experiments.values()
-                for level in item.levels
-            }
-        ),
+        definitions=[
+            f"results/definitions/{source}/level{level}.jsonl"
+            for source, level in LEVELS
+        ],
+        unsupported=[
+            f"results/definitions/{source}/level{level}.unsupported.jsonl"
+            for source, level in LEVELS
+        ],
         candidates=every_shard("candidates", settings.experiments),
+        builds=every_shard("builds", settings.experiments),
         traces=every_shard("traces", settings.experiments),
         answers=every_shard("answers", PROMPTED),
         published=sorted(glob("resources/published/*.csv")),
@@ -52,6 +45,8 @@ rule tables:
     log:
         "results/logs/tables.log",
     localrule: True
+    conda:
+        "../../envs/hone.yaml"
     params:
         settings=settings.model_dump(
             mode="json", include={"sources", "experiments", "analysis", "baselines"}
@@ -73,6 +68,8 @@ rule figures:
     log:
         "results/logs/figures.log",
     localrule: True
+    conda:
+        "../../envs/hone.yaml"
     params:
         code=code_digest("analysis"),
     script:
@@ -88,6 +85,8 @@ rule summary:
     log:
         "results/logs/summary.log",
     localrule: True
+    conda:
+        "../../envs/hone.yaml"
     params:
         code=code_digest("analysis"),
     script:

@@ -1,19 +1,16 @@
 # A benchmark's repository at its pinned commit, or a folder of our own -> problem files -> definitions.
 
 
-def local_files(wildcards):
-    source = settings.sources[wildcards.source]
-    return sorted(glob(f"{source.path}/level*/*.py")) if source.kind == "local" else []
-
-
 rule fetch:
     input:
-        local_files,
+        local_problems,
     output:
         "results/sources/{source}.jsonl",
     log:
         "results/logs/fetch/{source}.log",
     localrule: True
+    conda:
+        "../../envs/hone.yaml"
     params:
         source=lambda wildcards: settings.sources[wildcards.source].model_dump(
             mode="json"
@@ -34,7 +31,12 @@ rule define:
         unsupported="results/definitions/{source}/level{level}.unsupported.jsonl",
     log:
         "results/logs/define/{source}/level{level}.log",
+    conda:
+        "../../envs/hone.yaml"
     params:
+        tolerance=lambda wildcards: settings.sources[
+            wildcards.source
+        ].tolerance.model_dump(),
         code=code_digest("sources", "records"),
     script:
         "../scripts/define.py"

@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from hone.pipeline import define_level
+from hone.records import Tolerance
 from hone.stage import reported
 
 with reported(snakemake.log):
     define_level(
         Path(snakemake.input.problems),
         int(snakemake.wildcards.level),
+        Tolerance.model_validate(snakemake.params.tolerance),
         soundness=Path(snakemake.input.soundness),
         versions=Path(snakemake.input.versions),
         definitions=Path(snakemake.output.definitions),

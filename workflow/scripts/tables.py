@@ -13,6 +13,8 @@ with reported(snakemake.log):
         candidates=[Path(path) for path in snakemake.input.candidates],
         traces=[Path(path) for path in snakemake.input.traces],
         answers=[Path(path) for path in snakemake.input.answers],
+        builds=[Path(path) for path in snakemake.input.builds],
+        unsupported=[Path(path) for path in snakemake.input.unsupported],
         published=Path("resources/published"),
         folder=Path(snakemake.output.csv[0]).parent,
     )

@@ -1,0 +1,98 @@
+"""Pages of `docs/records/`, generated from the records' own docstrings; a test fails when they drift."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hone import records
+from hone.config import Settings
+
+PAGES: dict[str, tuple[type[records.Record], str]] = {
+    "definition": (
+        records.Definition,
+        "Made from a benchmark's problem file by the rule `define`; `results/definitions/<source>/level<n>.jsonl`.\n"
+        "A KernelBench problem is a definition whose reference is its `Model`, `get_inputs`, `get_init_inputs`.",
+    ),
+    "workload": (
+        records.Workload,
+        "Made from a definition and its source's tolerance when it is judged. KernelBench problems have one each.",
+    ),
+    "prompt": (
+        records.Prompt,
+        "Rendered from `config/prompts/<method>/`; `results/prompts/` for first turns, `results/feedback/` after.",
+    ),
+    "completion": (
+        records.Completion,
+        "One file per request in the ledger, named by the request's digest; asked once, paid for once.",
+    ),
+    "candidate": (
+        records.Candidate,
+        "Where a solution came from. One for each answer, so that answers without code stay in every denominator.",
+    ),
+    "solution": (
+        records.Solution,
+        "Only what is executed: where it came from stands in its candidates, so equal kernels are one record.",
+    ),
+    "build": (
+        records.Build,
+        "What the compiler made of a solution; `results/builds/`, with the shared object in the store.",
+    ),
+    "trace": (
+        records.Trace,
+        "The verdict on one (solution, workload), with everything needed to judge it again; `results/traces/`.",
+    ),
+}
+
+
+def page(name: str) -> str:
+    """Markdown of one record's page."""
+    kind, where = PAGES[name]
+    schema = kind.model_json_schema(mode="serialization")
+    parts = [f"# {kind.__name__}\n", (kind.__doc__ or "").strip() + "\n", where + "\n", _fields(schema)]
+    for title, part in schema.get("$defs", {}).items():
+        parts += [f"\n## {title}\n", part.get("description", "").strip() + "\n"]
+        parts.append(_values(part) if "enum" in part else _fields(part))
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def write_pages(folder: Path) -> None:
+    """All pages of `docs/records/`."""
+    from hone.files import write_text
+
+    for name in PAGES:
+        write_text(folder / f"{name}.md", page(name))
+
+
+def config_keys() -> set[str]:
+    """Every key that a config may hold, for checking what the documentation names."""
+    schema = Settings.model_json_schema()
+    parts = [schema, *schema["$defs"].values()]
+    return {key for part in parts for key in part.get("properties", {})}
+
+
+def _fields(schema: dict[str, Any]) -> str:
+    rows = ["| field | type | meaning |", "| --- | --- | --- |"]
+    for name, field in schema.get("properties", {}).items():
+        meaning = " ".join(field.get("description", "").split()).replace("|", "\\|")
+        rows.append(f"| `{name}` | {_type(field)} | {meaning} |")
+    return "\n".join(rows) + "\n"
+
+
+def _values(schema: dict[str, Any]) -> str:
+    return "\n".join(f"- `{value}`" for value in schema["enum"]) + "\n"
+
+
+def _type(field: dict[str, Any]) -> str:
+    if "$ref" in field:
+        return field["$ref"].rsplit("/", 1)[-1]
+    if "anyOf" in field:
+        return " or ".join(_type(option) for option in field["anyOf"])
+    if "enum" in field or "const" in field:
+        return ", ".join(f"`{value}`" for value in field.get("enum", [field.get("const")]))
+    if field.get("type") == "array":
+        items = field.get("items", {})
+        return f"list of {_type(items)}" if items else "list"
+    if field.get("type") == "object" and isinstance(field.get("additionalProperties"), dict):
+        return f"map to {_type(field['additionalProperties'])}"
+    return str(field.get("type", "any"))

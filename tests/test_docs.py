@@ -1,0 +1,42 @@
+"""Documentation that can drift is generated or checked."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hone.docs import PAGES, config_keys, page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_records_page_is_the_generated_one(name):
+    assert Path(f"docs/records/{name}.md").read_text() == page(name), "run `make generated`"
+
+
+def test_there_is_no_page_without_a_record():
+    assert {file.stem for file in Path("docs/records").glob("*.md")} == set(PAGES)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_field_says_what_it_is_by_name_or_by_words(name):
+    kind, _ = PAGES[name]
+    assert kind.__doc__
+    for field, info in kind.model_fields.items():
+        assert info.description or re.fullmatch(r"[a-z_]+", field)
+
+
+def test_every_file_that_the_documentation_names_is_there():
+    for document in [Path("README.md"), *Path("docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document} links to {target}"
+
+
+def test_every_make_target_that_the_readme_names_is_there():
+    makefile = Path("Makefile").read_text()
+    for target in re.findall(r"`make (\w+)`", Path("README.md").read_text()):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_every_config_key_that_the_readme_names_is_there():
+    for key in re.findall(r"`(\w+):`", Path("README.md").read_text()):
+        assert key in config_keys(), key

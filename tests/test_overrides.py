@@ -1,0 +1,42 @@
+"""Command-line options change every experiment that asks a model, and nothing else."""
+
+import copy
+from pathlib import Path
+
+import pytest
+
+from hone.config import load, read_values
+from hone.errors import ConfigError
+from hone.overrides import override
+
+VALUES = read_values(Path("config/config.yaml"))
+
+
+def test_without_options_nothing_changes():
+    before = copy.deepcopy(VALUES)
+    assert override(VALUES) == before
+    assert override(VALUES, fields={"models": [], "limit": None}, sampling={"seed": None}, llm={}) == before
+
+
+def test_options_reach_every_experiment_but_gold():
+    settings = load(
+        override(VALUES, fields={"models": ["openai/o4-mini"], "limit": 2}, sampling={"seed": 7}, llm={"mode": "live"})
+    )
+    for experiment in settings.experiments.values():
+        asked = experiment.method != "gold"
+        assert (experiment.models == ("openai/o4-mini",)) == asked
+        assert (experiment.sampling.seed == 7) == asked
+    assert settings.experiments["sampling"].sampling.temperature == 1.0
+    assert settings.llm.mode == "live"
+
+
+def test_the_values_given_stay_as_they_are():
+    before = copy.deepcopy(VALUES)
+    override(VALUES, experiments=["one_shot"], fields={"limit": 1}, sampling={"seed": 1}, llm={"mode": "live"})
+    assert before == VALUES
+
+
+def test_experiments_are_chosen_by_name():
+    assert list(override(VALUES, experiments=["sampling"])["experiments"]) == ["sampling"]
+    with pytest.raises(ConfigError, match="did you mean 'sampling'"):
+        override(VALUES, experiments=["samplin"])

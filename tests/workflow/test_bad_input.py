@@ -1,0 +1,57 @@
+"""What a user gets wrong ends as one clear message and a non-zero exit, before anything is spent."""
+
+import pytest
+
+from tests.workflow.conftest import CONFIG
+
+ONE = {"one": CONFIG["experiments"]["one"]}
+
+
+def changed(**fields):
+    return {"experiments": {"one": {**ONE["one"], **fields}}}
+
+
+@pytest.mark.parametrize(
+    ("sections", "words"),
+    [
+        ({"llmm": {}}, ["llmm: unknown key", "did you mean 'llm'"]),
+        ({"judge": {"name": "x", "threads": "two"}}, ["judge.threads", "'two'"]),
+        (changed(method="two_shot"), ["experiments.one.method", "two_shot"]),
+        (changed(models=["mystery/model"]), ["mystery/model", "openai/<model>"]),
+        (changed(problems=["level1/9"]), ["level1/9"]),
+    ],
+)
+def test_a_wrong_config_stops_before_the_dag(pipeline, sections, words):
+    pipeline.configure(**sections)
+    output = pipeline.run(check=False)
+    for word in words:
+        assert word in output
+    assert "tiny.yaml" in output
+    assert "Traceback" not in output
+    assert not (pipeline.folder / "results").exists()
+
+
+def repository(**fields):
+    source = {"kind": "kernelbench", "url": "nowhere/at/all", "commit": "0" * 40, "levels": {1: 1}}
+    experiment = {**ONE["one"], "source": "bench"}
+    return {"sources": {"bench": {**source, **fields}}, "experiments": {"one": experiment}}
+
+
+@pytest.mark.parametrize(
+    ("sections", "words"),
+    [
+        (repository(), ["nowhere/at/all", "remedy"]),
+        ({"sources": {"tiny": {"kind": "local", "path": "problems", "levels": {1: 3}}}}, ["level1", "3"]),
+        ({**changed(models=["recorded/none"]), "paths": {"recorded": "recorded"}}, ["none"]),
+        (changed(models=["openai/o4-mini"]), ["ledger", "remedy"]),
+        ({**changed(models=["openai/o4-mini"]), "llm": {"mode": "live"}}, ["OPENAI_API_KEY", "remedy"]),
+    ],
+    ids=["unreachable url", "a missing problem", "unknown transcript", "replay without answers", "live without key"],
+)
+def test_a_failing_stage_says_what_to_do(pipeline, monkeypatch, sections, words):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    pipeline.configure(**sections)
+    output = pipeline.run(check=False)
+    for word in words:
+        assert word in output, output
+    assert "Traceback" not in output, output

@@ -1,0 +1,73 @@
+"""The whole DAG for real, and what a change makes run again. The tests of this file build on one another."""
+
+import csv
+from collections import Counter
+
+from hone.files import read_records
+from hone.records import Candidate, Status, Trace
+
+
+def table(pipeline, name):
+    with (pipeline.folder / f"results/tables/{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def traces(pipeline, experiment):
+    files = sorted(pipeline.folder.glob(f"results/traces/{experiment}/*/turn*/*.jsonl"))
+    return [trace for file in files for trace in read_records(file, Trace)]
+
+
+def test_one_command_makes_everything(pipeline):
+    jobs = pipeline.jobs(pipeline.run())
+    assert jobs["generate"] == 3  # one shot, and two turns
+    assert jobs["judge"] == 4
+    assert (pipeline.folder / "results/summary.md").is_file()
+    assert all(trace.status is Status.PASSED for trace in traces(pipeline, "gold"))
+    assert Counter(trace.status for trace in traces(pipeline, "one")) == {
+        Status.PASSED: 1, Status.COMPILE_ERROR: 1, Status.WRONG_VALUE: 1,
+    }  # fmt: skip
+
+
+def test_an_answer_without_code_stays_in_the_denominator(pipeline):
+    rows = read_records(pipeline.folder / "results/candidates/one/recorded--tiny/turn0/000.jsonl", Candidate)
+    assert [row.problem for row in rows if row.solution is None] == ["no code block defines launch"]
+    zero = [row for row in table(pipeline, "kernelbench_fast_p") if row["experiment"] == "one" and row["p"] == "0.0"]
+    assert {row["n"] for row in zero if row["level"] == "1"} == {"2"}
+    # One of two problems, and half of its samples.
+    assert {float(row["fast_p"]) for row in zero if row["level"] == "1"} == {0.25}
+
+
+def test_a_second_run_has_nothing_to_do(pipeline):
+    assert "Nothing to be done" in pipeline.run()
+
+
+def test_a_prompt_edit_that_gives_the_same_kernels_judges_nothing(pipeline):
+    prompt = pipeline.folder / "config/prompts/one_shot/coder.md"
+    prompt.write_text(prompt.read_text() + "Be quick.\n")
+    jobs = pipeline.jobs(pipeline.run())
+    assert jobs["render"] == 1
+    assert jobs["generate"] == 1
+    assert "build" not in jobs
+    assert "judge" not in jobs
+    assert "render_next" not in jobs
+    (row,) = [row for row in table(pipeline, "llm_cost") if row["experiment"] == "one"]
+    assert row["prompt_differs"] == "4"
+
+
+def test_a_changed_kernel_is_judged_alone(pipeline):
+    transcript = pipeline.folder / "recorded/tiny.jsonl"
+    transcript.write_text(transcript.read_text().replace("3 * x[i]", "x[i] * 3"))
+    before = {trace.solution: trace.judged_at for trace in traces(pipeline, "refine")}
+    jobs = pipeline.jobs(pipeline.run())
+    assert jobs["build"] == jobs["judge"] == 1
+    after = {trace.solution: trace.judged_at for trace in traces(pipeline, "refine")}
+    assert len(set(after) - set(before)) == 1
+    assert all(after[key] == before[key] for key in set(after) & set(before))
+
+
+def test_deleted_results_come_back_from_the_store(pipeline):
+    before = {trace.solution: trace.judged_at for trace in traces(pipeline, "one")}
+    for file in pipeline.folder.glob("results/traces/one/*/*/*.jsonl"):
+        file.unlink()
+    pipeline.run()
+    assert {trace.solution: trace.judged_at for trace in traces(pipeline, "one")} == before
