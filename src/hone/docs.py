@@ -85,7 +85,7 @@ def _values(schema: dict[str, Any]) -> str:
 
 def _type(field: dict[str, Any]) -> str:
     if "$ref" in field:
-        return field["$ref"].rsplit("/", 1)[-1]
+        return str(field["$ref"]).rsplit("/", 1)[-1]
     if "anyOf" in field:
         return " or ".join(_type(option) for option in field["anyOf"])
     if "enum" in field or "const" in field:

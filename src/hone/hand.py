@@ -15,7 +15,7 @@ SUFFIXES = {".cpp": Language.CPP, ".cu": Language.CUDA, ".py": Language.PYTHON}
 def judge_file(file: Path, name: str, config: Path) -> Trace:
     """Build and judge a source file against a definition with the config's protocol; raises ConfigError."""
     from hone.build import build_all
-    from hone.judge import judge_all
+    from hone.judge.judging import judge_all
     from hone.sources.workloads import workload_of
 
     settings = read(config)

@@ -140,7 +140,8 @@ def gold(
     from hone.judge.gold import gold_solution
     from hone.methods.render import selected
 
-    kernels = [gold_solution(item) for item in selected(read_all(definitions, Definition), experiment, batch)]
+    chosen = selected(read_all(definitions, Definition), experiment, batch)
+    kernels = sorted(map(gold_solution, chosen), key=lambda kernel: kernel.id)
     rows = [
         Candidate(
             experiment=name, method="gold", model=model, definition=kernel.definition, turn=0, sample=0,
@@ -149,7 +150,7 @@ def gold(
         for kernel in kernels
     ]  # fmt: skip
     write_records(candidates, rows)
-    write_records(solutions, sorted(kernels, key=lambda kernel: kernel.id))
+    write_records(solutions, kernels)
 
 
 def build(
@@ -176,7 +177,7 @@ def judge(
     output: Path,
 ) -> None:
     """Verdicts and times of a batch's solutions."""
-    from hone.judge import judge_all
+    from hone.judge.judging import judge_all
     from hone.sources.workloads import workload_of
 
     kernels = read_records(solutions, Solution)

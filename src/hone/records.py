@@ -85,9 +85,7 @@ class Argument(Record):
 class SoundnessFlag(Record):
     """A known defect of a problem that lets a kernel pass without doing the work."""
 
-    flag: Literal[
-        "constant_output", "input_independent", "redundant_work", "loose_range", "random_reference", "unsolvable"
-    ]
+    flag: Literal["constant_output", "input_independent", "redundant_work", "loose_range", "random_reference"]
     detail: str
     source: str
     """Who found it and where that is written."""

@@ -66,7 +66,7 @@ class GPU(Record):
     max_threads_per_sm: int = Field(gt=0)
     max_threads_per_block: int = Field(gt=0)
     warp_size: int = Field(gt=0)
-    tdp_w: int = Field(gt=0)
+    tdp_w: int | None = Field(None, gt=0)
     source: str = Field(min_length=1)
     """Titles of the vendor's documents."""
 

@@ -1,0 +1,1 @@
+"""Tests of hone.llm; `python -m tests.llm.campaign` runs the long one."""
