@@ -85,10 +85,11 @@ class Pipeline:
     """Runs Snakemake in its folder."""
 
     folder: Path
+    config: str = "tiny.yaml"
 
     def run(self, *arguments, check=True):
         """The run's output, both streams; with `check`, it must exit with 0."""
-        command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "tiny.yaml", *arguments]
+        command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", self.config, *arguments]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=300, check=False)
         output = done.stdout + done.stderr
         if check:

@@ -1,11 +1,13 @@
 # The validated config, the paths of the pipeline's files, and the functions that give rules their inputs.
 from glob import glob
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
 from hone.code import code_digest
 from hone.config import load, model_slug
 from hone.errors import HoneError
+from hone.llm.recorded import transcript_path
 
 try:
     settings = load(config, where=", ".join(map(str, workflow.configfiles)) or "config")
@@ -132,7 +134,12 @@ def prompts_of_turn(wildcards):
 def transcript(wildcards):
     """The committed transcript behind a `recorded` model."""
     provider, _, name = wildcards.model.partition("--")
-    return f"{settings.paths.recorded}/{name}.jsonl" if provider == "recorded" else []
+    if provider != "recorded":
+        return []
+    try:
+        return str(transcript_path(name, Path(settings.paths.recorded)))
+    except HoneError as error:
+        raise WorkflowError(str(error))
 
 
 def solutions_of_turn(wildcards):

@@ -82,8 +82,8 @@ def place_in_words(definition: str, role: str, turn: int, sample: int) -> str:
     return f"{definition}, role {role}, turn {turn}, sample {sample}"
 
 
-def read_transcript(name: str, folder: Path) -> Transcript:
-    """Read `<folder>/<name>.jsonl`; ProviderError where there is none, RecordError with file and line where damaged."""
+def transcript_path(name: str, folder: Path) -> Path:
+    """`<folder>/<name>.jsonl`; raises ProviderError where there is none."""
     path = folder / f"{name}.jsonl"
     if not path.is_file():
         known = [file.stem for file in sorted(folder.glob("*.jsonl"))]
@@ -92,6 +92,12 @@ def read_transcript(name: str, folder: Path) -> Transcript:
             where=f"recorded/{name}",
             remedy=f"name a file of {folder} without .jsonl",
         )
+    return path
+
+
+def read_transcript(name: str, folder: Path) -> Transcript:
+    """Read a transcript; raises ProviderError where there is none, RecordError with file and line where damaged."""
+    path = transcript_path(name, folder)
     try:
         rows = read_records(path, RecordedAnswer)
     except RecordError as error:

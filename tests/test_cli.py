@@ -1,0 +1,155 @@
+"""Commands do what their stage does; a mistake is one message on stderr and exit status 1."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hone.cli import main
+from hone.files import read_records, write_records
+from hone.llm.recorded import RecordedAnswer
+from hone.records import Answer, Completion, LLMRequest, Message, Sampling, Usage
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def hone(monkeypatch, capsys, tmp_path):
+    """Runs a command in an empty folder; gives (exit status, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["hone", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        shown = capsys.readouterr()
+        return caught.value.code or 0, shown.out, shown.err
+
+    return command
+
+
+@pytest.fixture
+def request_():
+    return LLMRequest(
+        provider="vllm", base_url="http://localhost/v1", model="m", messages=(Message(role="user", content="q"),),
+        sampling=Sampling(), sample=0,
+    )  # fmt: skip
+
+
+def config(folder):
+    values = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    values["llm"] = {
+        "services": {"vllm": "http://localhost/v1"},
+        "prices": {"openai-api/vllm/m": {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2}},
+    }
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump(values))
+    return path
+
+
+def test_every_command_has_a_help_text(hone):
+    status, out, _ = hone("--help")
+    assert status == 0
+    for name in ("run", "import", "pending", "ledger", "transcript", "judge", "show", "generated"):
+        assert name in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "--config", "none.yaml"], ["none.yaml", "no such config file"]),
+        (["show"], ["results/tables"]),
+        (["ledger", "--config", "none.yaml"], ["none.yaml"]),
+        (["transcript", "none.jsonl", "--output", "t.jsonl", "--label", "x"], ["none.jsonl: no such file"]),
+    ],
+)
+def test_a_mistake_is_one_message(hone, arguments, words):
+    status, _, err = hone(*arguments)
+    assert status == 1
+    assert err.startswith("error: ")
+    for word in words:
+        assert word in err
+
+
+def test_run_refuses_a_wrong_option_before_anything_starts(hone, tmp_path):
+    path = config(tmp_path)
+    status, _, err = hone("run", "--config", path, "--experiment", "one_shoot")
+    assert status == 1
+    assert "did you mean 'one_shot'" in err
+    status, _, err = hone("run", "--config", path, "--model", "gpt-4o")
+    assert status == 1
+    assert "openai/<model>" in err
+    assert not Path("results").exists()
+
+
+def test_run_hands_the_options_to_the_pipeline(tmp_path):
+    for name in ("Snakefile", "workflow", "config", "resources", "profiles"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    script = "import sys; sys.argv[0] = 'hone'; from hone.cli import main; main()"
+    command = [sys.executable, "-c", script, "run", "--experiment", "one_shot", "--limit", "2", "--dry-run"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    values = json.loads((tmp_path / "results/config.yaml").read_text())
+    assert list(values["experiments"]) == ["one_shot"]
+    assert values["experiments"]["one_shot"]["limit"] == 2
+    assert "generate" in done.stdout + done.stderr
+
+
+def test_answers_of_the_batch_api_end_in_the_ledger(hone, request_, tmp_path):
+    path = config(tmp_path)
+    folder = tmp_path / "results/pending/one"
+    write_records(folder / "000.requests.jsonl", [request_])
+    status, out, _ = hone("pending", "all.jsonl")
+    assert (status, out) == (0, "1 requests in all.jsonl\n")
+    body = {
+        "model": "m-1", "choices": [{"message": {"role": "assistant", "content": "a"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30},
+    }  # fmt: skip
+    line = {"custom_id": request_.key, "response": {"status_code": 200, "body": body}, "error": None}
+    Path("answers.jsonl").write_text(json.dumps(line) + "\n" + '{"custom_id": "cut')
+    status, out, _ = hone("import", "answers.jsonl", "--config", path)
+    assert status == 1
+    assert "imported 1" in out
+    assert "answers.jsonl:2" in out
+    status, out, _ = hone("ledger", "--config", path)
+    assert status == 0
+    assert "openai-api/vllm/m" in out
+    assert hone("ledger", "--check", "--config", path)[0] == 0
+
+
+def test_a_damaged_ledger_entry_is_found(hone, tmp_path):
+    path = config(tmp_path)
+    entry = tmp_path / ".hone/ledger/ab" / f"{'ab' * 32}.json"
+    entry.parent.mkdir(parents=True)
+    entry.write_text('{"schema_version": 1, "key":')
+    status, out, _ = hone("ledger", "--check", "--config", path)
+    assert status == 1
+    assert entry.name in out
+
+
+def test_a_transcript_keeps_answers_and_no_prompts(hone, request_):
+    completion = Completion(
+        key=request_.key, request=request_, response="the answer", finish_reason="stop", model_returned="m",
+        usage=Usage(output_tokens=2), cost_usd=0.1, price_source="x", latency_s=1.0, created_at="2026-01-01T00:00:00Z",
+    )  # fmt: skip
+    answer = Answer(
+        experiment="e", model="openai-api/vllm/m", definition="d", role="coder", turn=1, sample=2, prompt_digest="p",
+        completion=completion,
+    )  # fmt: skip
+    write_records(Path("answers.jsonl"), [answer])
+    assert hone("transcript", "answers.jsonl", "--output", "t.jsonl", "--label", "a person")[0] == 0
+    (row,) = read_records(Path("t.jsonl"), RecordedAnswer)
+    assert (row.definition, row.turn, row.sample, row.response) == ("d", 1, 2, "the answer")
+    assert row.model_label == "a person"
+    assert '"messages"' not in Path("t.jsonl").read_text()
+
+
+def test_generated_files_are_written_where_they_are_read(hone, tmp_path):
+    assert hone("generated")[0] == 0
+    assert (tmp_path / "config/schema/config.schema.json").read_text() == (
+        ROOT / "config/schema/config.schema.json"
+    ).read_text()
+    assert (tmp_path / "docs/records/trace.md").is_file()
