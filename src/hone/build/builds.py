@@ -1,0 +1,85 @@
+"""Many solutions to builds, each compiled at most once per source, flags, compiler and CPU model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from hone.build.compile import compile_source, scratch_folder
+from hone.build.parse import parse
+from hone.build.progress import progress_bar
+from hone.build.toolchain import Toolchain, toolchain_for
+from hone.errors import RecordError
+from hone.records import Build, BuildStatus, Definition, Language, Solution, digest
+from hone.store import Store
+
+COMPILED = (Language.CPP, Language.CUDA)
+
+
+def build_all(
+    solutions: Sequence[Solution],
+    definitions: Mapping[str, Definition],
+    *,
+    store: Path,
+    timeout_s: float,
+    workers: int,
+    progress: bool = True,
+) -> list[Build]:
+    """One build for each solution, in the order given.
+
+    `workers` compilers run at a time, each at most `timeout_s`. A refused source is a build too; only a full disk and
+    the like raise (MachineError). RecordError when a solution's definition is not among `definitions`.
+    """
+    for solution in solutions:
+        if solution.definition not in definitions:
+            raise RecordError(f"solution {solution.id[:12]} is for the unknown definition '{solution.definition}'")
+    shelf = Store(store)
+    toolchains = {language: toolchain_for(language) for language in COMPILED if _uses(solutions, language)}
+    builds: dict[str, Build] = {}
+    distinct = {solution.id: solution for solution in solutions}
+    with progress_bar("build", len(distinct), wanted=progress) as advance, ThreadPoolExecutor(workers) as pool:
+        pending = {
+            pool.submit(build_one, solution, toolchains.get(solution.language), shelf, timeout_s): key
+            for key, solution in distinct.items()
+        }
+        try:
+            for done in as_completed(pending):
+                builds[pending[done]] = done.result()
+                advance()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [builds[solution.id] for solution in solutions]
+
+
+def build_one(solution: Solution, toolchain: Toolchain | None, store: Store, timeout_s: float) -> Build:
+    """Build one solution, or take it from the store; `toolchain` is absent for interpreted languages."""
+    if toolchain is None:
+        return parse(solution)
+    if toolchain.missing:
+        return Build(solution=solution.id, status=BuildStatus.NO_COMPILER, log=toolchain.missing)
+    key = digest([solution.source, toolchain.command, toolchain.suffix, toolchain.version, toolchain.target])
+    known = store.build(key)
+    if known is not None:
+        return known.model_copy(update={"solution": solution.id})
+    with scratch_folder() as scratch:
+        compiled = compile_source(solution.source, toolchain, Path(scratch), timeout_s)
+        build = Build(
+            solution=solution.id,
+            status=BuildStatus.BUILT if compiled.artifact else BuildStatus.REJECTED,
+            artifact=store.artifact_of(key) if compiled.artifact else None,
+            log=compiled.log,
+            command=toolchain.command,
+            toolchain=toolchain.version,
+            seconds=compiled.seconds,
+        )
+        if compiled.timed_out:  # says as much about this machine's load as about the source: tried again next time
+            log = f"the compiler took over {timeout_s:g} s\n{compiled.log}"
+            return build.model_copy(update={"status": BuildStatus.TIMEOUT, "artifact": None, "log": log[:20_000]})
+        store.keep_build(key, build, compiled.artifact)
+        return build
+
+
+def _uses(solutions: Sequence[Solution], language: Language) -> bool:
+    return any(solution.language is language for solution in solutions)

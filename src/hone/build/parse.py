@@ -1,0 +1,35 @@
+"""Python is not compiled ahead of time: all that is checked is that the source parses."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+
+from hone.records import Build, BuildStatus, Language, Solution
+
+
+def parse(solution: Solution) -> Build:
+    """INTERPRETED, or REJECTED with the parser's message; of Triton sources also the entry point is looked for."""
+    problem = ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a candidate's doubtful escape sequences are no concern of ours
+            tree = ast.parse(solution.source)
+    except SyntaxError as error:
+        problem = f"SyntaxError: {error.msg} (line {error.lineno})\n{(error.text or '').rstrip()}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        problem = f"{type(error).__name__}: {error}"
+    else:
+        if solution.language is Language.TRITON and not _defines_class(tree, solution.entry_point):
+            problem = f"the source has no class {solution.entry_point}"
+    return Build(
+        solution=solution.id,
+        status=BuildStatus.REJECTED if problem else BuildStatus.INTERPRETED,
+        log=problem[:20_000],
+        toolchain=f"Python {sys.version_info.major}.{sys.version_info.minor}",
+    )
+
+
+def _defines_class(tree: ast.Module, name: str) -> bool:
+    return any(isinstance(node, ast.ClassDef) and node.name == name for node in ast.walk(tree))

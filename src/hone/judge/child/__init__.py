@@ -1,0 +1,1 @@
+"""What runs in other processes than the judge: the zygote, and the runners that it forks."""

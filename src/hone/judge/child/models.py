@@ -1,0 +1,127 @@
+"""What the two runners with PyTorch share: modules from source text, models from seeds, tensors over arenas."""
+
+from __future__ import annotations
+
+import linecache
+import mmap
+import random
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from hone.judge.layout import Layout
+
+TEXT_CHARACTERS = 8_000
+TABLE_CHARACTERS = 20_000
+
+Arenas = Mapping[str, tuple[mmap.mmap, Layout]]
+
+
+class UnexpectedOutput(Exception):
+    """Number, shape or data type of outputs or inputs are not the definition's."""
+
+
+def silence() -> None:
+    """Send what Python code prints to descriptor 1, which leads nowhere; 2 is a pipe that fills up."""
+    sys.stderr = sys.stdout
+
+
+def load_module(name: str, source: str) -> ModuleType:
+    """Execute source text as a module of its own; `inspect.getsource` works on what it defines."""
+    filename = f"<{name}>"
+    module = ModuleType(name)
+    module.__file__ = filename
+    sys.modules[name] = module
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    exec(compile(source, filename, "exec"), module.__dict__)
+    return module
+
+
+def seed_all(seed: int) -> None:
+    """Seed PyTorch, numpy and Python."""
+    torch.manual_seed(seed)
+    np.random.seed(seed % 2**32)
+    random.seed(seed)
+
+
+def build_model(reference: ModuleType, model_class: Any, seed: int, dtype: str) -> Any:
+    """Seeded as KernelBench does: before `get_init_inputs`, and before the constructor. In training mode."""
+    seed_all(seed)
+    arguments = reference.get_init_inputs()
+    seed_all(seed)
+    model = model_class(**arguments) if isinstance(arguments, dict) else model_class(*arguments)
+    return model.to(getattr(torch, dtype))
+
+
+def tensors_over(memory: mmap.mmap, layout: Layout) -> dict[str, torch.Tensor]:
+    """Tensors whose storage is the arena itself, by name."""
+    found = {}
+    for slot in layout.slots:
+        dtype = getattr(torch, slot.dtype)
+        count = int(np.prod(slot.shape, dtype=np.int64))
+        if count == 0:
+            found[slot.name] = torch.empty(slot.shape, dtype=dtype)
+        else:
+            flat = torch.frombuffer(memory, dtype=dtype, count=count, offset=slot.offset)
+            found[slot.name] = flat.reshape(slot.shape)
+    return found
+
+
+def flatten(outputs: Any) -> list[torch.Tensor]:
+    """A forward's result as a list of tensors; raises UnexpectedOutput for anything else."""
+    if isinstance(outputs, torch.Tensor):
+        return [outputs]
+    if isinstance(outputs, (list, tuple)):
+        return [tensor for item in outputs for tensor in flatten(item)]
+    raise UnexpectedOutput(f"forward returned a {type(outputs).__name__} instead of tensors")
+
+
+def check_and_copy(outputs: Sequence[torch.Tensor], places: Sequence[torch.Tensor], names: Sequence[str]) -> None:
+    """Copy outputs into the arena; raises UnexpectedOutput naming the first one that does not fit."""
+    if len(outputs) != len(places):
+        raise UnexpectedOutput(f"{len(outputs)} outputs, expected {len(places)}")
+    for name, output, place in zip(names, outputs, places, strict=True):
+        got, expected = (str(output.dtype)[6:], list(output.shape)), (str(place.dtype)[6:], list(place.shape))
+        if got != expected:
+            raise UnexpectedOutput(f"{name} is {got[0]} {got[1]}, expected {expected[0]} {expected[1]}")
+        place.copy_(output)
+
+
+def describe_error(error: BaseException, kind: str) -> dict[str, Any]:
+    """An exception as an answer: `memory`, `shape`, or the kind that the caller gives; the traceback's last lines."""
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, UnexpectedOutput):
+        return {"error": {"kind": "shape", "text": str(error)}}
+    if isinstance(error, MemoryError) or any(
+        words in str(error) for words in ("can't allocate memory", "not enough memory", "bad_alloc")
+    ):
+        kind = "memory"
+    elif isinstance(error, ModuleNotFoundError):
+        return {"error": {"kind": kind, "text": text, "missing": error.name}}
+    else:
+        text = "".join(_own_frames(error))
+    return {"error": {"kind": kind, "text": text[-TEXT_CHARACTERS:]}}
+
+
+def _own_frames(error: BaseException) -> list[str]:
+    """The traceback from the first frame of the executed source on, four frames at most, without our own."""
+    frames = traceback.extract_tb(error.__traceback__)
+    first = next((at for at, frame in enumerate(frames) if frame.filename.startswith("<hone_")), len(frames))
+    chosen = [frame for frame in frames[first:] if "hone/judge" not in frame.filename]
+    return [*traceback.format_list(chosen[-4:]), *traceback.format_exception_only(error)]
+
+
+def profile_table(run: Any) -> str:
+    """PyTorch's operator table of one call, the most expensive operators first."""
+    # Not torch.profiler: importing that takes a second and writes to a cache folder.
+    from torch.autograd.profiler import profile
+
+    with profile() as profiler:
+        run()
+    table = profiler.key_averages().table(sort_by="self_cpu_time_total", row_limit=15)
+    return str(table)[:TABLE_CHARACTERS]

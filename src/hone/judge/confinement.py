@@ -1,0 +1,170 @@
+"""What holds a solution while it runs.
+
+The process that runs a solution has: a session of its own; no environment variables but a short list; no open files but
+its channel and its arenas; user, network, IPC and process namespaces, so that it sees no other process and no
+network; no capabilities; Landlock, so that only Python, its packages, the system's libraries and its own shared object
+can be read and nothing can be written (the project's `.env`, ledger and store cannot even be opened); a system call
+filter that refuses new processes, new programs, sockets, ptrace, changes of CPU affinity and signals to others; limits
+on address space, file size, open files and core dumps; and it dies with the judge.
+
+What this does not stop:
+- a hole in the kernel, or a side channel (timing, caches) to other processes of the machine;
+- using up memory up to the limit and the CPUs until the time limit, which disturbs other jobs on the machine;
+- reading what is world-readable in the folders above, such as the source of installed packages;
+- a Python candidate taking over its own interpreter and with it everything that the runner there says: therefore
+  nothing it says is believed, results are taken from memory that the parent inspects while the candidate is stopped;
+- work done in the few ten microseconds between the answer's arrival and the moment the process is stopped.
+Where the kernel or its settings do not offer a part, the rest is still applied, the parts that were achieved stand in
+each trace's environment, and the judge warns once.
+
+Not possible under it: solutions that start a compiler at run time (`load_inline`, `torch.compile`).
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hone.judge import syscalls
+
+FULL = (
+    "clean_environment", "own_session", "dies_with_judge", "no_network", "process_namespace", "no_capabilities",
+    "no_new_privileges", "read_only_files", "syscall_filter", "memory_limit", "resource_limits",
+)  # fmt: skip
+"""The names of all parts; a trace lists those that were achieved."""
+
+PASSED_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
+SYSTEM_FOLDERS = ("/usr", "/lib", "/lib64", "/bin", "/nix/store")
+SYSTEM_FILES = (
+    "/etc/ld.so.cache", "/etc/localtime", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/random",
+    "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What one process is allowed; `readable` comes on top of Python and the system's libraries.
+
+    The reference is confined like a solution, so that both pay the same for it, unless it has to start a compiler.
+    """
+
+    memory_bytes: int
+    """Address space on top of what the process has when it is confined."""
+    readable: tuple[str, ...] = ()
+    memory_only: bool = False
+    """Only limit the memory: for trusted code that must start other programs."""
+
+    def message(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return {"memory_bytes": self.memory_bytes, "readable": list(self.readable), "memory_only": self.memory_only}
+
+    @classmethod
+    def read(cls, message: Mapping[str, Any]) -> Confinement:
+        """The inverse of `message`."""
+        return cls(message["memory_bytes"], tuple(message["readable"]), message["memory_only"])
+
+
+def clean_environment(threads: int, scratch: Path) -> dict[str, str]:
+    """All variables that runners get. Idle OpenMP threads sleep, so that waiting runners do not disturb the clock."""
+    kept = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
+    return {
+        "PATH": os.defpath,
+        **kept,
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path and Path(path).exists()),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": str(scratch),
+        "TMPDIR": str(scratch),
+        "TORCHINDUCTOR_CACHE_DIR": str(scratch / "inductor"),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        "OMP_NUM_THREADS": str(threads),
+        "MKL_NUM_THREADS": str(threads),
+        "OMP_WAIT_POLICY": "passive",
+        # Freed memory stays with the process. Otherwise the C library gives it back or not depending on chance, and
+        # of two equal programs one takes a page fault for every 4 KiB of a temporary in every run.
+        "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1),
+        "MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),  # the highest that the C library accepts
+        "OPENBLAS_NUM_THREADS": "1",  # numpy's own pool would be started before the runners are forked
+    }
+
+
+def enter_shared_namespaces() -> list[str]:
+    """User, network, IPC and host-name namespaces, once for all runners; the caller must have a single thread."""
+    flags = syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
+    return ["no_network"] if syscalls.unshare(flags) else []
+
+
+def enter_process_namespace() -> list[str]:
+    """The caller's next child becomes the first process of a namespace in which no other process can be named."""
+    return ["process_namespace"] if syscalls.unshare(syscalls.CLONE_NEWPID) else []
+
+
+def die_with_parent() -> bool:
+    """Be killed when the parent process ends, however it ends."""
+    return syscalls.prctl(syscalls.PR_SET_PDEATHSIG, 9)
+
+
+def confine(confinement: Confinement, achieved: Sequence[str]) -> list[str]:
+    """Confine the calling process for good; returns the names of all parts, those achieved before included."""
+    if confinement.memory_only:
+        return ["memory_limit"] if limit_memory(confinement.memory_bytes) else []
+    parts = [*achieved, "clean_environment"]
+    if os.getsid(0) == os.getpid():
+        parts.append("own_session")
+    if die_with_parent():
+        parts.append("dies_with_judge")
+    parts += _limit_resources(confinement.memory_bytes)
+    if syscalls.drop_capabilities():
+        parts.append("no_capabilities")
+    if syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1):
+        parts.append("no_new_privileges")
+    if syscalls.landlock(readable_paths(confinement)):
+        parts.append("read_only_files")
+    if syscalls.forbid_processes_and_sockets(os.getpid()):
+        parts += ["syscall_filter"] + ([] if "no_network" in parts else ["no_network"])
+    return [name for name in FULL if name in parts]
+
+
+def readable_paths(confinement: Confinement) -> list[Path]:
+    """Python, its packages, the system's libraries and the solution's own files."""
+    python = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    python |= {str(Path(sys.base_prefix) / "lib"), str(Path(sys.prefix) / "lib")}
+    python |= {path for path in sys.path if Path(path).name in ("site-packages", "dist-packages", "lib-dynload")}
+    return [Path(path) for path in (*sorted(python), *SYSTEM_FOLDERS, *SYSTEM_FILES, *confinement.readable)]
+
+
+def limit_memory(memory_bytes: int) -> bool:
+    """Let the calling process map at most this much more than it has now."""
+    status = Path("/proc/self/statm").read_text(encoding="ascii")
+    mapped = int(status.split()[0]) * resource.getpagesize()
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    return _set_limit(resource.RLIMIT_AS, mapped + memory_bytes, hard)
+
+
+def _limit_resources(memory_bytes: int) -> list[str]:
+    parts = ["memory_limit"] if limit_memory(memory_bytes) else []
+    limits = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_NOFILE: 256,
+        resource.RLIMIT_NPROC: 1024,  # threads; the kernel does not apply it to root
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_MSGQUEUE: 0,
+    }
+    done = [_set_limit(kind, value, value) for kind, value in limits.items()]
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    done.append(_set_limit(resource.RLIMIT_AS, soft, soft))
+    return [*parts, "resource_limits"] if all(done) else parts
+
+
+def _set_limit(kind: int, soft: int, hard: int) -> bool:
+    try:
+        resource.setrlimit(kind, (soft, hard))
+    except (ValueError, OSError):
+        return False
+    return True

@@ -1,0 +1,52 @@
+"""The machine that gives a verdict."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import os
+import platform
+
+from hone.build.toolchain import cpu_model
+from hone.code import commit
+from hone.records import Environment
+
+
+@functools.cache
+def cpu_environment() -> Environment:
+    """This machine as one that runs solutions on its CPU; imports nothing heavy."""
+    return Environment(
+        host=platform.node(),
+        device=cpu_model(),
+        cores=len(os.sched_getaffinity(0)),
+        python=platform.python_version(),
+        torch=installed_version("torch"),
+        commit=commit(),
+    )
+
+
+def installed_version(package: str) -> str:
+    """Version of an installed package, empty when it is not there."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def oom_kills() -> int:
+    """How many processes the kernel has killed for lack of memory since the machine started."""
+    try:
+        with open("/proc/vmstat", encoding="ascii") as lines:  # noqa: PTH123
+            return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+    except OSError:
+        return 0
+
+
+def available_bytes() -> int:
+    """Memory that new processes can use without swapping; very large where Linux does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:  # noqa: PTH123
+            found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    except OSError:
+        found = []
+    return found[0] if found else 1 << 62

@@ -1,0 +1,123 @@
+"""Many solutions to traces: known ones come from the store, the rest is judged definition by definition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hone.build.progress import progress_bar
+from hone.code import code_digest
+from hone.errors import MachineError, RecordError
+from hone.judge.environment import cpu_environment
+from hone.judge.examine import Findings
+from hone.judge.session import Case, Session
+from hone.judge.verdict import Verdict
+from hone.records import Build, Definition, Protocol, Solution, Status, Trace, Workload, digest
+from hone.store import Store
+
+
+def judge_all(
+    solutions: Sequence[Solution],
+    builds: Mapping[str, Build],
+    definitions: Mapping[str, Definition],
+    workloads: Mapping[str, Workload],
+    protocol: Protocol,
+    *,
+    baselines: Sequence[str] = ("torch_eager",),
+    store: Path,
+    progress: bool = True,
+) -> list[Trace]:
+    """One trace for each solution, in the order given.
+
+    `builds` go by solution id, `definitions` and `workloads` by definition name; a missing one is a RecordError. Each
+    trace is kept in the store as soon as it is there, so an interrupt loses the solution at hand only. MACHINE_ERROR
+    and NOT_JUDGED say nothing about a solution and are not kept. MachineError when the store cannot be written.
+    """
+    cases = [_case(solution, builds, definitions, workloads, store) for solution in solutions]
+    shelf = Store(store)
+    keys = {case.solution.id: trace_key(case, protocol, baselines) for case in cases}
+    known = {case.solution.id: shelf.trace(keys[case.solution.id]) for case in cases}
+    traces = {key: trace for key, trace in known.items() if trace is not None}
+    to_judge = {case.solution.id: case for case in cases if case.solution.id not in traces}
+    # References are loaded once per definition when its solutions follow each other.
+    ordered = sorted(to_judge.values(), key=lambda case: case.definition.name)
+    with progress_bar("judge", len(ordered), wanted=progress) as advance, Session(protocol, baselines) as session:
+        for case in ordered:
+            trace = judge_one(case, session)
+            if keepable(trace):
+                shelf.keep_trace(keys[case.solution.id], trace)
+            traces[case.solution.id] = trace
+            advance()
+    return [traces[solution.id] for solution in solutions]
+
+
+def keepable(trace: Trace) -> bool:
+    """Whether judging again could tell nothing new; a pass with a remark lacks a baseline that may work next time."""
+    return trace.status.resolved and not (trace.status is Status.PASSED and trace.detail)
+
+
+def judge_one(case: Case, session: Session) -> Trace:
+    """The trace of one case; whatever the solution does, this returns."""
+    findings = Findings()
+    try:
+        session.examine(case, findings)
+        status, detail = Status.PASSED, findings.remark
+    except Verdict as verdict:
+        status, detail = verdict.status, verdict.detail
+    except MachineError as error:
+        status, detail = Status.MACHINE_ERROR, str(error)
+    environment = cpu_environment()
+    return Trace(
+        solution=case.solution.id,
+        definition=case.definition.name,
+        workload=case.workload.id,
+        status=status,
+        detail=detail,
+        errors=findings.errors,
+        performance=findings.performance if status is Status.PASSED else None,
+        profile=findings.profile,
+        environment=environment.model_copy(
+            update={"toolchain": case.build.toolchain, "confinement": findings.confinement}
+        ),
+        protocol=session.protocol,
+        phase_s={name: round(seconds, 4) for name, seconds in findings.phase_s.items()},
+        judged_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def trace_key(case: Case, protocol: Protocol, baselines: Sequence[str]) -> str:
+    """Digest of everything that the verdict depends on; the commit and the host's name are not part of it."""
+    machine = cpu_environment()
+    build = case.build
+    return digest(
+        {
+            "solution": case.solution.id,
+            "build": [build.status, build.command, build.toolchain],
+            "definition": digest(case.definition.model_dump(mode="json")),
+            "workload": case.workload.id,
+            "protocol": protocol.digest,
+            "baselines": sorted(baselines),
+            "machine": [machine.device, machine.cores, machine.python, machine.torch],
+            "code": code_digest("judge", "launcher"),
+        }
+    )
+
+
+def _case(
+    solution: Solution,
+    builds: Mapping[str, Build],
+    definitions: Mapping[str, Definition],
+    workloads: Mapping[str, Workload],
+    store: Path,
+) -> Case:
+    where = f"solution {solution.id[:12]}"
+    for kind, known, name in (
+        ("build", builds, solution.id),
+        ("definition", definitions, solution.definition),
+        ("workload", workloads, solution.definition),
+    ):
+        if name not in known:
+            raise RecordError(f"there is no {kind} '{name}'", where=where, remedy="run the same command again")
+    workload = workloads[solution.definition]
+    return Case(solution, builds[solution.id], definitions[solution.definition], workload, store)

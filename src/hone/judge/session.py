@@ -1,0 +1,199 @@
+"""What outlives one solution within a call: zygotes, the current reference, and what is known not to be judgeable."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from hone.judge.confinement import FULL
+from hone.judge.examine import Examination, Findings
+from hone.judge.plan import Plan, make_plan
+from hone.judge.reference import Reference
+from hone.judge.runner import Zygote
+from hone.judge.subject import Subject
+from hone.judge.verdict import Verdict
+from hone.records import Build, BuildStatus, Definition, Language, Protocol, Solution, Status, Workload
+
+
+@dataclass(frozen=True)
+class Case:
+    """One solution with everything that its judgement depends on."""
+
+    solution: Solution
+    build: Build
+    definition: Definition
+    workload: Workload
+    store: Path
+
+    @property
+    def artifact(self) -> Path | None:
+        """The shared object, absent for interpreted languages."""
+        return (self.store / self.build.artifact).resolve() if self.build.artifact else None
+
+
+class Session:
+    """A context manager: everything that was started ends with it."""
+
+    def __init__(self, protocol: Protocol, baselines: Sequence[str]) -> None:
+        self.protocol = protocol
+        self._baselines = tuple(baselines)
+        cpus = runner_cpus(protocol)
+        self._torch = Zygote("torch", protocol.threads, cpus)
+        self._plain = Zygote("plain", protocol.threads, cpus)
+        self._reference: Reference | None = None
+        self._refused: dict[str, Verdict] = {}
+        """Definition -> why no solution of it can be judged here."""
+        self._warned = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._drop_reference()
+        self._torch.close()
+        self._plain.close()
+
+    def examine(self, case: Case, findings: Findings) -> None:
+        """Fill in the findings; returns when the solution passed, else raises Verdict (or MachineError)."""
+        check_build(case)
+        name = case.definition.name
+        if name in self._refused:
+            raise self._refused[name]
+        plan = self._plan(case)
+        with findings.phase("reference"):
+            reference = self._load_reference(plan)
+        zygote = self._plain if case.artifact else self._torch
+        try:
+            with findings.phase("load"):
+                subject = Subject(zygote, plan, self.protocol, case.solution, case.artifact)
+            try:
+                self._judge(reference, subject, findings)
+            finally:
+                subject.close()
+        except Verdict as verdict:
+            if verdict.status is Status.NOT_JUDGED:
+                self._refused[name] = verdict
+            if not verdict.status.resolved:
+                self._drop_reference()
+            raise
+        except BaseException:
+            self._drop_reference()
+            raise
+
+    def _judge(self, reference: Reference, subject: Subject, findings: Findings) -> None:
+        findings.confinement = subject.confinement
+        self._warn_once(subject.confinement)
+        with findings.phase("load"):
+            subject.load(reference)
+        examination = Examination(reference, subject, self.protocol, findings)
+        examination.check_correctness()
+        if self.protocol.timing:
+            with findings.phase("baselines"):
+                usable = self._usable_baselines(reference, findings)
+            with findings.phase("timing"):
+                examination.measure(usable)
+        if self.protocol.profile:
+            with findings.phase("profile"):
+                findings.profile = self._profile(reference, subject)
+
+    @staticmethod
+    def _profile(reference: Reference, subject: Subject) -> str:
+        """The table of a module, else of the reference; what fails only under the profiler has passed all the same."""
+        if not subject.copies_outputs:
+            return reference.profile()
+        try:
+            return subject.profile()
+        except Verdict as verdict:
+            return f"the solution could not be profiled: {verdict.detail}"
+
+    def _usable_baselines(self, reference: Reference, findings: Findings) -> list[str]:
+        usable = list(self._baselines)
+        if "torch_compile" in usable:
+            findings.remark = reference.compile_baseline()
+            if findings.remark:
+                usable.remove("torch_compile")
+        return usable
+
+    def _plan(self, case: Case) -> Plan:
+        held_bytes = self._reference.plan.arena_bytes if self._reference is not None else 0
+        try:
+            return make_plan(case.definition, case.workload, self.protocol, held_bytes)
+        except Verdict as verdict:
+            self._refused[case.definition.name] = verdict
+            raise
+
+    def _load_reference(self, plan: Plan) -> Reference:
+        current = self._reference
+        if current is None or not current.alive or current.plan != plan:
+            self._drop_reference()
+            try:
+                self._reference = current = Reference(
+                    self._torch, plan, self.protocol, compiles="torch_compile" in self._baselines
+                )
+            except Verdict as verdict:
+                self._refused[plan.definition.name] = verdict
+                raise
+        try:
+            current.load()
+        except Verdict as verdict:
+            if verdict.status is Status.NOT_JUDGED:
+                self._refused[plan.definition.name] = verdict
+            self._drop_reference()
+            raise
+        return current
+
+    def _drop_reference(self) -> None:
+        if self._reference is not None:
+            self._reference.close()
+            self._reference = None
+
+    def _warn_once(self, achieved: Sequence[str]) -> None:
+        missing = [part for part in FULL if part not in achieved]
+        if missing and not self._warned:
+            self._warned = True
+            detail = "this machine confines solutions less than fully, run only code that you trust; missing: "
+            warnings.warn(detail + ", ".join(missing), RuntimeWarning, stacklevel=2)
+
+
+def runner_cpus(protocol: Protocol) -> list[int]:
+    """Where runners stay while time counts: as many CPUs as threads, so that no candidate uses more than a baseline."""
+    available = sorted(os.sched_getaffinity(0))
+    return available[-protocol.threads :] if protocol.timing and protocol.threads < len(available) else []
+
+
+def check_build(case: Case) -> None:
+    """Raises Verdict when there is nothing to run, or nothing to run it on."""
+    build, language = case.build, case.solution.language
+    if build.status is BuildStatus.NO_COMPILER:
+        raise Verdict(Status.MACHINE_ERROR, build.log)
+    if build.status in (BuildStatus.REJECTED, BuildStatus.TIMEOUT):
+        compiled = language in (Language.CPP, Language.CUDA)
+        raise Verdict(Status.COMPILE_ERROR if compiled else Status.LOAD_ERROR, first_error(build.log))
+    if language is Language.CUDA:
+        raise Verdict(Status.NOT_JUDGED, "compiled for sm_90; no GPU on this machine")
+    if language is Language.TRITON:
+        raise Verdict(Status.NOT_JUDGED, "parsed; no GPU on this machine")
+    if language is Language.PYTHON:
+        for words in RUN_TIME_COMPILERS:
+            if words in case.solution.source:
+                detail = f"it uses {words}: compiling at run time is not possible under this judge's confinement"
+                raise Verdict(Status.NOT_JUDGED, detail)
+    if case.artifact is not None and not case.artifact.is_file():
+        raise Verdict(Status.MACHINE_ERROR, f"{case.build.artifact} is not in the store: build again")
+
+
+RUN_TIME_COMPILERS = ("load_inline", "cpp_extension", "torch.compile", "import triton")
+
+
+def first_error(log: str) -> str:
+    """The compiler's first error with the two lines after it, else the log's beginning."""
+    lines = log.splitlines()
+    at = next((number for number, line in enumerate(lines) if "error" in line.lower()), 0)
+    return "\n".join(lines[at : at + 3])

@@ -1,0 +1,154 @@
+"""The solution under judgement, in a confined runner of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hone.judge.arena import Arena, Bytes
+from hone.judge.confinement import Confinement
+from hone.judge.environment import oom_kills
+from hone.judge.plan import GIB, Plan
+from hone.judge.reference import SETUP_TIMEOUT_S, Reference
+from hone.judge.runner import Runner, RunnerEndedError, RunnerError, RunnerForgedError, RunnerTimeoutError, Zygote
+from hone.judge.verdict import Verdict
+from hone.judge.wire import LARGE_BYTES
+from hone.records import Protocol, Solution, Status
+
+KINDS = {"memory": Status.OUT_OF_MEMORY, "load": Status.LOAD_ERROR, "shape": Status.WRONG_SHAPE}
+TABLE_CHARACTERS = 20_000
+
+
+class Subject:
+    """Whatever goes wrong in here is the solution's doing, and raised as a Verdict."""
+
+    def __init__(
+        self, zygote: Zygote, plan: Plan, protocol: Protocol, solution: Solution, artifact: Path | None
+    ) -> None:
+        """`artifact` is the shared object of a compiled solution."""
+        self.plan = plan
+        self._protocol = protocol
+        self._solution = solution
+        self._artifact = artifact
+        self._kills_before = oom_kills()
+        self._poison = 0
+        self.inputs = Arena(plan.inputs)
+        self.parameters = Arena(plan.parameters) if artifact else None
+        self.outputs = Arena(plan.outputs)
+        arenas = {"inputs": self.inputs, "outputs": self.outputs}
+        if self.parameters is not None:
+            arenas["parameters"] = self.parameters
+        readable = (str(artifact),) if artifact else ()
+        confinement = Confinement(int(protocol.memory_limit_gib * GIB), readable)
+        self._runner: Runner | None = None
+        try:
+            self._runner = zygote.spawn("native" if artifact else "candidate", arenas, confinement)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def copies_outputs(self) -> bool:
+        """Python returns tensors, which are copied to the arena while the clock runs; launchers write in place."""
+        return self._artifact is None
+
+    @property
+    def confinement(self) -> tuple[str, ...]:
+        """What holds it."""
+        assert self._runner is not None
+        return self._runner.confinement
+
+    def load(self, reference: Reference) -> None:
+        """Open the shared object, or execute the module and build `ModelNew`."""
+        message: dict[str, Any] = {"do": "load", "entry_point": self._solution.entry_point}
+        if self.parameters is not None:
+            self.parameters.copy_from(reference.parameters)
+            message |= {"artifact": str(self._artifact), "signature": self.plan.native_signature()}
+        else:
+            message |= {
+                "reference": self.plan.definition.reference,
+                "source": self._solution.source,
+                "seed": self.plan.workload.seed,
+                "dtype": self.plan.workload.dtype,
+                "threads": self._protocol.threads,
+                "arguments": self.plan.order,
+            }
+        self._ask(message, SETUP_TIMEOUT_S + self._protocol.run_timeout_s, "loading")
+
+    def prepare(self, seed: int, scalars: dict[str, Any]) -> None:
+        """Seed the next run, then stop: inputs are only written while it cannot look at them."""
+        assert self._runner is not None
+        self._ask({"do": "prepare", "seed": seed, "scalars": scalars}, SETUP_TIMEOUT_S, "preparing")
+        try:
+            self._runner.freeze()
+        except RunnerError as error:
+            raise self._verdict(error, "preparing") from None
+
+    def run(self) -> int:
+        """One run on what lies in `inputs`, outputs poisoned; nanoseconds. It is stopped before and afterwards."""
+        assert self._runner is not None
+        self._poison = self.outputs.poison()
+        try:
+            elapsed_ns, answer = self._runner.time_run({}, self._protocol.run_timeout_s)
+        except RunnerError as error:
+            raise self._verdict(error, "running") from None
+        self._check(answer)
+        return elapsed_ns
+
+    def got(self) -> list[Bytes]:
+        """The bytes of the outputs, in order."""
+        return [self.outputs.raw(slot) for slot in self.plan.outputs.slots]
+
+    def check_memory(self, reference: Reference, may_write: list[str]) -> None:
+        """Raises a Verdict when it wrote outside its outputs, or to an argument that the reference leaves alone."""
+        if not self.outputs.guards_hold(self._poison):
+            raise Verdict(Status.RUNTIME_ERROR, "it wrote outside its outputs")
+        changed = [name for name in self.inputs.differing(reference.pristine) if name not in may_write]
+        if self.parameters is not None:
+            changed += self.parameters.differing(reference.parameters)
+        if changed:
+            raise Verdict(Status.INPUT_CHANGED, f"it wrote to {', '.join(changed)}, which the reference leaves alone")
+
+    def profile(self) -> str:
+        """PyTorch's operator table of one forward, as the candidate's process gives it."""
+        answer = self._ask({"do": "profile"}, SETUP_TIMEOUT_S + self._protocol.run_timeout_s, "profiling")
+        return str(answer.get("table", ""))[:TABLE_CHARACTERS]
+
+    def close(self) -> None:
+        """Kill the runner and give the memory back."""
+        if self._runner is not None:
+            self._runner.end()
+        for arena in (self.inputs, self.parameters, self.outputs):
+            if arena is not None:
+                arena.close()
+
+    def _ask(self, message: dict[str, Any], timeout_s: float, doing: str) -> dict[str, Any]:
+        assert self._runner is not None
+        try:
+            answer = self._runner.ask(message, timeout_s, LARGE_BYTES)
+        except RunnerError as error:
+            raise self._verdict(error, doing) from None
+        self._check(answer)
+        return answer
+
+    def _check(self, answer: dict[str, Any]) -> None:
+        error = answer.get("error")
+        if isinstance(error, dict):
+            raise Verdict(KINDS.get(str(error.get("kind")), Status.RUNTIME_ERROR), str(error.get("text", "")))
+
+    def _verdict(self, error: RunnerError, doing: str) -> Verdict:
+        if isinstance(error, RunnerTimeoutError):
+            return Verdict(Status.TIMEOUT, f"{doing} took over {self._limit(doing):g} s")
+        if isinstance(error, RunnerForgedError):
+            return Verdict(Status.RUNTIME_ERROR, f"its process interfered with the judge's protocol: {error}")
+        assert isinstance(error, RunnerEndedError)
+        last = error.errors.strip()[-500:]
+        detail = f"{error.reason} while {doing}" + (f": {last}" if last else "")
+        killed_for_memory = error.code == -9 and oom_kills() > self._kills_before
+        if killed_for_memory or "bad_alloc" in error.errors:
+            return Verdict(Status.OUT_OF_MEMORY, detail)
+        return Verdict(Status.RUNTIME_ERROR, detail)
+
+    def _limit(self, doing: str) -> float:
+        limits = {"running": self._protocol.run_timeout_s, "preparing": SETUP_TIMEOUT_S}
+        return limits.get(doing, SETUP_TIMEOUT_S + self._protocol.run_timeout_s)

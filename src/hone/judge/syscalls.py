@@ -1,0 +1,162 @@
+"""What the standard library does not offer of Linux: namespaces, Landlock, seccomp, capabilities, through ctypes.
+
+Every function returns whether the kernel did it. Nothing here decides anything: see `confinement`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import struct
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = (
+    0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
+)  # fmt: skip
+CLONE_THREAD = 0x00010000
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+# ---------------------------------------------------------------------------------------- prctl, namespaces
+
+
+def prctl(option: int, value: int) -> bool:
+    """prctl(option, value, 0, 0, 0)."""
+    zero = ctypes.c_ulong(0)
+    return bool(_libc.prctl(ctypes.c_int(option), ctypes.c_ulong(value), zero, zero, zero) == 0)
+
+
+def unshare(flags: int) -> bool:
+    """Enter new namespaces; a new process namespace holds children only."""
+    return bool(_libc.unshare(ctypes.c_int(flags)) == 0)
+
+
+def drop_capabilities() -> bool:
+    """Give up all capabilities (those of a user namespace, or root's)."""
+    header = struct.pack("=Ii", 0x20080522, 0)
+    return bool(_libc.capset(ctypes.c_char_p(header), ctypes.c_char_p(bytes(24))) == 0)
+
+
+# ------------------------------------------------------------------------------------------------- Landlock
+
+_READ_FILE, _READ_DIR, _EXECUTE = 1 << 2, 1 << 3, 1 << 0
+_FILE_ACCESS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
+_CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446
+
+
+def landlock(readable: Iterable[Path]) -> bool:
+    """From now on no file can be opened but these and what lies beneath them, and those for reading only.
+
+    On kernels that can, TCP and signals to the outside are forbidden too. Needs `no new privileges`.
+    """
+    version = _libc.syscall(ctypes.c_long(_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint32(1))
+    if version < 1:
+        return False
+    handled = _FILE_ACCESS[max(known for known in _FILE_ACCESS if known <= version)]
+    attribute = struct.pack("=QQQ", handled, 3 if version >= 4 else 0, 3 if version >= 6 else 0)
+    size = 24 if version >= 6 else 16 if version >= 4 else 8
+    ruleset = _libc.syscall(ctypes.c_long(_CREATE), attribute, ctypes.c_size_t(size), ctypes.c_uint32(0))
+    if ruleset < 0:
+        return False
+    try:
+        for path in readable:
+            _allow_reading(ruleset, path)
+        return bool(_libc.syscall(ctypes.c_long(_RESTRICT), ctypes.c_int(ruleset), ctypes.c_uint32(0)) == 0)
+    finally:
+        os.close(ruleset)
+
+
+def _allow_reading(ruleset: int, path: Path) -> None:
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return  # what is not there need not be readable
+    access = _READ_FILE | _EXECUTE | (_READ_DIR if path.is_dir() else 0)
+    rule = struct.pack("=Qi", access, descriptor)
+    _libc.syscall(ctypes.c_long(_ADD_RULE), ctypes.c_int(ruleset), ctypes.c_int(1), rule, ctypes.c_uint32(0))
+    os.close(descriptor)
+
+
+# -------------------------------------------------------------------------------------------------- seccomp
+
+# Refused with EPERM: new programs, other processes' memory, sockets, kernel interfaces with a history of holes, and
+# leaving the CPUs that the judge chose.
+_REFUSED = {
+    "x86_64": {
+        "fork": 57, "vfork": 58, "execve": 59, "execveat": 322, "ptrace": 101, "process_vm_readv": 310,
+        "process_vm_writev": 311, "socket": 41, "unshare": 272, "setns": 308, "mount": 165, "bpf": 321,
+        "perf_event_open": 298, "io_uring_setup": 425, "userfaultfd": 323, "add_key": 248, "request_key": 249,
+        "keyctl": 250, "tkill": 200, "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "pidfd_open": 434,
+        "pidfd_send_signal": 424, "pidfd_getfd": 438, "sched_setaffinity": 203, "memfd_create": 319,
+    },
+    "aarch64": {
+        "execve": 221, "execveat": 281, "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271,
+        "socket": 198, "unshare": 97, "setns": 268, "mount": 40, "bpf": 280, "perf_event_open": 241,
+        "io_uring_setup": 425, "userfaultfd": 282, "add_key": 217, "request_key": 218, "keyctl": 219, "tkill": 130,
+        "rt_sigqueueinfo": 138, "rt_tgsigqueueinfo": 240, "pidfd_open": 434, "pidfd_send_signal": 424,
+        "pidfd_getfd": 438, "sched_setaffinity": 122, "memfd_create": 279,
+    },
+}  # fmt: skip
+_CLONE = {"x86_64": 56, "aarch64": 220}
+_CLONE3 = 435
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_SPECULATION_ALLOWED = 4
+_SIGNALS = {"x86_64": (62, 234), "aarch64": (129, 131)}  # kill, tgkill
+_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+_ALLOW, _REFUSE, _NO_SUCH_CALL = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+
+Instruction = tuple[int, int, int, int]
+
+
+def forbid_processes_and_sockets(pid: int) -> bool:
+    """Install the system call filter for the process `pid` (the caller): threads may be made, processes may not.
+
+    Signals may go to the process itself only. Needs `no new privileges`; false on machines other than x86-64, arm64.
+    """
+    machine = platform.machine()
+    if machine not in _REFUSED:
+        return False
+    program = _filter_program(machine, pid)
+    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+    body = ctypes.create_string_buffer(code, len(code))
+    header = struct.pack("@HP", len(program), ctypes.addressof(body))
+    address = ctypes.create_string_buffer(header, len(header))
+    arguments = (ctypes.c_long(_SECCOMP[machine]), ctypes.c_uint(1))
+    # Older kernels slow a filtered process down against side channels unless told not to.
+    return any(_libc.syscall(*arguments, ctypes.c_uint(flags), address) == 0 for flags in (_SPECULATION_ALLOWED, 0))
+
+
+def _filter_program(machine: str, pid: int) -> Sequence[Instruction]:
+    kill, tgkill = _SIGNALS[machine]
+    program: list[Instruction] = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 1, 0, _AUDIT_ARCH[machine]),
+        (_RETURN, 0, 0, _REFUSE),
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, 0, 1, 0x40000000),  # x86's third way to call the kernel
+        (_RETURN, 0, 0, _REFUSE),
+    ]
+    for number in _REFUSED[machine].values():
+        program += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSE)]
+    # clone3 hides its flags in memory; told that there is none, the C library falls back to clone.
+    program += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, _NO_SUCH_CALL)]
+    program += _first_argument(_CLONE[machine], _ANY_BIT, CLONE_THREAD)
+    program += _first_argument(kill, _EQUAL, pid) + _first_argument(tgkill, _EQUAL, pid)
+    return [*program, (_RETURN, 0, 0, _ALLOW)]
+
+
+def _first_argument(number: int, test: int, value: int) -> list[Instruction]:
+    """Allow a call only when its first argument passes a test."""
+    return [
+        (_EQUAL, 0, 4, number),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT),
+        (test, 0, 1, value),
+        (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, _REFUSE),
+    ]

@@ -1,0 +1,114 @@
+"""The protocol between the judge and the processes that it runs: one JSON object after its length in four bytes.
+
+Imported by both sides, so it needs nothing beside the standard library. Parent to runner:
+
+    load      what to run; answered by `ok` or `error`
+    make_inputs  (reference) make the inputs of a seed and write them to the arena
+    prepare   seed the random generators and take the numbers that are passed by value
+    run       run once; answered by `done` with the same nonce: the answer's arrival stops the clock
+    store     (reference) copy the last outputs to the arena
+    describe  number, shape, type of the last outputs; which inputs the last run wrote to
+    profile   PyTorch's operator table of one run
+    peak      (reference) GFLOP/s of a large matrix product
+
+Nothing that comes from a runner is believed but the time at which it came: results are read from the arena.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any
+
+HEADER_BYTES = 4
+SMALL_BYTES = 64 * 1024
+LARGE_BYTES = 64 * 1024 * 1024
+
+
+class WireError(Exception):
+    """The other side cannot be talked to."""
+
+
+class ClosedError(WireError):
+    """The other side is gone."""
+
+
+class SilentError(WireError):
+    """The other side did not answer in time."""
+
+
+class GarbledError(WireError):
+    """The other side sent something that is no message, or none that was asked for."""
+
+
+class Channel:
+    """One end of a connected stream socket."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._received = bytearray()
+
+    def send(self, message: Mapping[str, Any], timeout_s: float | None = None) -> None:
+        """Send one message; raises ClosedError or SilentError."""
+        body = json.dumps(message).encode()
+        self._socket.settimeout(timeout_s)
+        try:
+            self._socket.sendall(len(body).to_bytes(HEADER_BYTES, "big") + body)
+        except TimeoutError:
+            raise SilentError from None
+        except OSError as error:
+            raise ClosedError(str(error)) from None
+
+    def receive(self, timeout_s: float | None = None, limit: int = SMALL_BYTES) -> dict[str, Any]:
+        """The next message of at most `limit` bytes; raises ClosedError, SilentError or GarbledError."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        length = int.from_bytes(self._take(HEADER_BYTES, deadline), "big")
+        if length > limit:
+            raise GarbledError(f"a message of {length} bytes, at most {limit} are allowed")
+        body = self._take(length, deadline)
+        try:
+            message = json.loads(body)
+        except (ValueError, RecursionError):
+            raise GarbledError("not JSON") from None
+        if not isinstance(message, dict):
+            raise GarbledError("not a JSON object")
+        return message
+
+    def pending(self) -> bool:
+        """Whether bytes lie there that nobody asked for."""
+        if self._received:
+            return True
+        self._socket.settimeout(0.0)
+        try:
+            return bool(self._socket.recv(1, socket.MSG_PEEK))
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """Close this end."""
+        self._socket.close()
+
+    def fileno(self) -> int:
+        """The socket's descriptor."""
+        return self._socket.fileno()
+
+    def _take(self, count: int, deadline: float | None) -> bytes:
+        while len(self._received) < count:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                raise SilentError
+            self._socket.settimeout(left)
+            try:
+                chunk = self._socket.recv(65536)
+            except TimeoutError:
+                raise SilentError from None
+            except OSError as error:
+                raise ClosedError(str(error)) from None
+            if not chunk:
+                raise ClosedError("closed")
+            self._received += chunk
+        taken = bytes(self._received[:count])
+        del self._received[:count]
+        return taken

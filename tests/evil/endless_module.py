@@ -1,0 +1,14 @@
+# Never returns.
+# expected: timeout
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(columns))
+
+    def forward(self, x):
+        while True:
+            pass

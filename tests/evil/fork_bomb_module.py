@@ -1,0 +1,17 @@
+# Forks as much as it can.
+# expected: runtime_error
+# stopped by: syscall_filter
+import os
+
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(columns))
+
+    def forward(self, x):
+        while True:
+            os.fork()

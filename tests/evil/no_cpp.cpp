@@ -1,0 +1,3 @@
+// Is not C++.
+// expected: compile_error
+this is not C++

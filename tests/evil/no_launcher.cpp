@@ -1,0 +1,3 @@
+// Has no launcher.
+// expected: load_error
+extern "C" void start() {}

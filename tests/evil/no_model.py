@@ -1,0 +1,3 @@
+# Has no ModelNew.
+# expected: load_error
+import torch  # noqa: F401

@@ -1,0 +1,15 @@
+# Raises SystemExit(0) in forward.
+# expected: runtime_error
+import sys
+
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(columns))
+
+    def forward(self, x):
+        sys.exit(0)

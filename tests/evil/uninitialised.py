@@ -1,0 +1,13 @@
+# Returns fresh memory, hoping that the reference's answer was freed there.
+# expected: wrong_value
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(columns))
+
+    def forward(self, x):
+        return torch.empty_like(x)

@@ -1,0 +1,13 @@
+# Half precision where single is asked for.
+# expected: wrong_shape
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(columns))
+
+    def forward(self, x):
+        return (torch.sigmoid(x) * self.weight).half()

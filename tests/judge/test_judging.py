@@ -1,0 +1,224 @@
+"""Whole judgements: honest solutions, the machine's own failures, the store, interrupts."""
+
+import warnings
+
+import pytest
+
+from hone.errors import RecordError
+from hone.judge import judging, session
+from hone.judge.confinement import FULL
+from hone.judge.gold import gold_solution
+from hone.judge.judging import judge_all
+from hone.records import Build, BuildStatus, Language, Status
+
+from .conftest import (
+    MATMUL,
+    QUICK,
+    SCALE,
+    definition,
+    matmul_definition,
+    scale_definition,
+    solution_of,
+    tensor,
+    workload_of,
+)
+
+pytestmark = pytest.mark.filterwarnings("default:this machine confines")
+UNTIMED = QUICK.model_copy(update={"timing": False, "correctness_trials": 1})
+
+SCALE_CPP = """
+#include <cmath>
+#include <cstdint>
+extern "C" void launch(const float* x, const float* weight, float* out, int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows * columns; i++) out[i] = weight[i % columns] / (1.0f + std::exp(-x[i]));
+}
+"""
+
+
+def only(traces):
+    (trace,) = traces
+    return trace
+
+
+def test_honest_solutions_pass(bench):
+    item = scale_definition()
+    native, module = bench.judge(item, solution_of(item, SCALE_CPP), gold_solution(item))
+    assert (native.status, module.status) == (Status.PASSED, Status.PASSED)
+    assert module.errors.max_abs_error == 0
+    assert 0 < native.errors.max_abs_error < 1e-5
+    assert 3 <= len(native.performance.solution.samples_ms) <= QUICK.timing_runs
+    assert set(native.performance.baselines) == {"torch_eager"}
+    assert native.environment.device and native.environment.torch
+    assert set(native.environment.confinement) <= set(FULL)
+    assert {"memory_limit", "own_session", "clean_environment"} <= set(native.environment.confinement)
+    assert {"inputs", "reference", "load", "correctness", "timing"} <= set(native.phase_s)
+
+
+def test_gold_of_several_inputs_and_profile(bench):
+    protocol = UNTIMED.model_copy(update={"profile": True})
+    trace = only(bench.judge(matmul_definition(), gold_solution(matmul_definition()), protocol=protocol))
+    assert trace.status is Status.PASSED
+    assert trace.performance is None
+    assert "aten::" in trace.profile
+
+
+def test_random_operators_agree(bench):
+    source = SCALE.replace("return torch", "return nn.functional.dropout(x, 0.5) + torch")
+    item = scale_definition(reference=source)
+    trace = only(bench.judge(item, gold_solution(item), protocol=QUICK))
+    assert trace.status is Status.PASSED
+    assert trace.errors.max_abs_error == 0
+
+
+def test_a_reference_that_writes_to_its_input_allows_it(bench):
+    item = scale_definition(reference=SCALE.replace("torch.sigmoid(x)", "x.sigmoid_()"))
+    trace = only(bench.judge(item, gold_solution(item), protocol=QUICK))
+    assert trace.status is Status.PASSED
+
+
+def test_large_inputs_are_shared(bench, monkeypatch):
+    monkeypatch.setattr("hone.judge.plan.SHARED_INPUT_BYTES", 0)
+    item = scale_definition(reference=SCALE.replace("torch.sigmoid(x)", "x.sigmoid_()"))
+    assert only(bench.judge(item, gold_solution(item))).status is Status.PASSED
+
+
+def test_half_precision_and_numbers_by_value(bench):
+    source = MATMUL.replace("def forward(self, a, b):", "def forward(self, a, factor, b):")
+    source = source.replace("torch.matmul(a, b)", "(a @ b) * factor").replace(", torch.rand(128", ", 3, torch.rand(128")
+    inputs = (tensor("a", "rows", "inner"), tensor("factor", dtype="int64"), tensor("b", "inner", "columns"))
+    inputs = (inputs[0], inputs[1].model_copy(update={"kind": "scalar"}), inputs[2])
+    plain = matmul_definition()
+    item = definition("matmul", source, plain.axes, inputs, plain.outputs)
+    workload = workload_of(item, dtype="bfloat16", tolerance=1e-2)
+    trace = only(bench.judge(item, gold_solution(item), protocol=UNTIMED, workload=workload))
+    assert trace.status is Status.PASSED
+    native = """#include <cstdint>
+extern "C" void launch(const float* a, int64_t factor, const float* b, float* out, int64_t m, int64_t k, int64_t n) {
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      float sum = 0;
+      for (int64_t l = 0; l < k; l++) sum += a[i * k + l] * b[l * n + j];
+      out[i * n + j] = sum * factor;
+    }
+}
+"""
+    trace = only(bench.judge(item, solution_of(item, native), protocol=UNTIMED))
+    assert trace.status is Status.PASSED, trace.detail
+
+
+# ------------------------------------------------------------------------- not the solution's fault, not kept
+
+
+FAILING = {
+    "raises": ("raise ValueError('broken')", "machine_error", "broken"),
+    "package": ("import no_such_package_x", "not_judged", "no_such_package_x"),
+    "slow": ("import time; time.sleep(60)", "not_judged", "over 0.5 s"),
+    "large": ("torch.ones(1 << 40)", "not_judged", "GiB"),
+    "exits": ("import os; os._exit(3)", "machine_error", "status 3"),
+}
+
+
+def test_failing_references(bench):
+    protocol = UNTIMED.model_copy(update={"run_timeout_s": 0.5})
+    items = {
+        name: scale_definition(reference=SCALE.replace("return torch.sigmoid", f"{code}\n        return torch.sigmoid"))
+        for name, (code, _, _) in FAILING.items()
+    }
+    items["shape"] = scale_definition(reference=SCALE.replace("randn(64,", "randn(63,"))
+    items = {name: item.model_copy(update={"name": f"hand/level1/{name}"}) for name, item in items.items()}
+    solutions = [make(item) for item in items.values() for make in (gold_solution, native_solution)]
+    traces = bench.judge_many(items.values(), solutions, protocol=protocol)
+    for name, (_, status, words) in {**FAILING, "shape": ("", "machine_error", "expected float32 [64, 256]")}.items():
+        found = [trace for trace in traces if trace.definition.endswith(name)]
+        assert [trace.status for trace in found] == [status, status], found
+        assert words in found[0].detail
+    assert not list((bench.store / "traces").rglob("*.json"))
+
+
+def native_solution(item):
+    return solution_of(item, SCALE_CPP)
+
+
+def test_work_beyond_the_machine_is_not_tried(bench):
+    item = scale_definition(flops=10**18)
+    trace = only(bench.judge(item, gold_solution(item), protocol=UNTIMED))
+    assert trace.status is Status.NOT_JUDGED
+    assert "GFLOP/s" in trace.detail
+
+
+@pytest.mark.parametrize(
+    ("language", "build_status", "status"),
+    [
+        (Language.CPP, BuildStatus.REJECTED, Status.COMPILE_ERROR),
+        (Language.CUDA, BuildStatus.REJECTED, Status.COMPILE_ERROR),
+        (Language.PYTHON, BuildStatus.REJECTED, Status.LOAD_ERROR),
+        (Language.CPP, BuildStatus.TIMEOUT, Status.COMPILE_ERROR),
+        (Language.CPP, BuildStatus.NO_COMPILER, Status.MACHINE_ERROR),
+        (Language.CUDA, BuildStatus.BUILT, Status.NOT_JUDGED),
+        (Language.TRITON, BuildStatus.INTERPRETED, Status.NOT_JUDGED),
+        (Language.CPP, BuildStatus.BUILT, Status.MACHINE_ERROR),  # its artifact is gone
+    ],
+)
+def test_statuses_that_follow_from_the_build(tmp_path, language, build_status, status):
+    item = scale_definition()
+    solution = solution_of(item, "text", language)
+    artifact = "builds/none.so" if build_status is BuildStatus.BUILT else None
+    build = Build(solution=solution.id, status=build_status, artifact=artifact, log="x\nx: error: so\n")
+    known, loads = {item.name: item}, {item.name: workload_of(item)}
+    trace = only(judge_all([solution], {solution.id: build}, known, loads, QUICK, store=tmp_path, progress=False))
+    assert trace.status is status
+    assert trace.detail
+
+
+def test_missing_records_are_named(tmp_path):
+    item = scale_definition()
+    solution = solution_of(item, "text")
+    with pytest.raises(RecordError, match="build"):
+        judge_all([solution], {}, {item.name: item}, {item.name: workload_of(item)}, QUICK, store=tmp_path)
+
+
+# ---------------------------------------------------------------------------------------------------- store
+
+
+def test_known_traces_are_not_judged_again(bench, monkeypatch):
+    item = scale_definition()
+    wrong = solution_of(item, "not C++")
+    first = bench.judge(item, wrong, solution_of(item, SCALE_CPP), protocol=UNTIMED)
+    monkeypatch.setattr(judging, "judge_one", lambda *_: pytest.fail("judged again"))
+    assert bench.judge(item, wrong, solution_of(item, SCALE_CPP), protocol=UNTIMED) == first
+    with pytest.raises(pytest.fail.Exception, match="judged again"):
+        bench.judge(item, wrong, protocol=UNTIMED.model_copy(update={"correctness_trials": 3}))
+
+
+def test_an_interrupt_loses_nothing_that_was_judged(bench, monkeypatch):
+    item = scale_definition()
+    solutions = [solution_of(item, f"not C++ {number}") for number in range(3)]
+    judge_one, judged = judging.judge_one, []
+
+    def interrupted(case, current):
+        if len(judged) == 2:
+            raise KeyboardInterrupt
+        judged.append(case)
+        return judge_one(case, current)
+
+    monkeypatch.setattr(judging, "judge_one", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        bench.judge(item, *solutions)
+    judged.clear()
+    bench.judge(item, *solutions)
+    assert len(judged) == 1
+
+
+def test_weak_confinement_is_warned_about_once(monkeypatch):
+    current = session.Session(QUICK, ["torch_eager"])
+    with pytest.warns(RuntimeWarning, match="no_network"):
+        current._warn_once([part for part in FULL if part != "no_network"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        current._warn_once([])
+        session.Session(QUICK, [])._warn_once(FULL)
+
+
+def test_runners_get_as_many_cpus_as_threads():
+    assert len(session.runner_cpus(QUICK)) in (0, 1)
+    assert session.runner_cpus(UNTIMED) == []
