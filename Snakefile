@@ -23,7 +23,9 @@ report: "workflow/report/workflow.rst"
 rule all:
     default_target: True
     input:
-        "results/summary.md",
+        rules.tables.output,
+        rules.figures.output,
+        rules.summary.output,
 
 
 rule prompts:

@@ -57,9 +57,9 @@ def define_level(
     unsupported: Path,
 ) -> None:
     """Definitions of one level, and the problems that cannot become one."""
+    from hone.sources import soundness as flags
     from hone.sources.inspect import define
     from hone.sources.problem import ProblemFile
-    from hone.sources import soundness as flags
 
     files = [file for file in read_records(problems, ProblemFile) if file.level == level]
     found, missing = define(files, flags.read(soundness, versions).at(max(tolerance.atol, tolerance.rtol)))

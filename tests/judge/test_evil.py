@@ -42,7 +42,7 @@ def test_exploit(name, traces):
     trace = traces[name]
     needed = re.search(r"stopped by: (.*)", text)
     if needed and needed[1] not in trace.environment.confinement:
-        return  # the judge has warned that this part is missing here, and the trace says so
+        pytest.skip(f"{needed[1]} is missing on this machine: the judge has warned, and the trace says so")
     assert trace.status in expected_of(text), f"{trace.status}: {trace.detail}"
     if trace.status is Status.PASSED and "not faster than the baseline" in text:
         assert trace.performance.speedup("torch_eager") < 1
@@ -50,6 +50,6 @@ def test_exploit(name, traces):
 
 def test_exploits_leave_nothing_behind(traces):
     if "read_only_files" not in traces["honest.cpp"].environment.confinement:
-        return
+        pytest.skip("read_only_files is missing on this machine: the judge has warned")
     assert not Path("/tmp/left_behind").exists()
     assert not Path("/dev/shm/left_behind").exists()

@@ -39,6 +39,7 @@ def get_init_inputs():
     return []
 '''
 CONFIG = {
+    "paths": {"recorded": "recorded"},
     "sources": {"tiny": {"kind": "local", "path": "problems", "levels": {1: 2}}},
     "experiments": {
         "one": {
@@ -121,6 +122,6 @@ def pipeline(tmp_path_factory):
     (problems / "1_Add.py").write_text(PROBLEM.format(title="Sum", arguments="a, b", expression="a + b", count=2))
     (problems / "2_Triple.py").write_text(PROBLEM.format(title="Triple", arguments="x", expression="3 * x", count=1))
     made = Pipeline(folder)
-    made.configure(paths={"recorded": "recorded"})
+    made.configure()
     write_records(folder / "recorded/tiny.jsonl", transcript())
     return made

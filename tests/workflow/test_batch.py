@@ -5,6 +5,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from hone.files import read_records
 from hone.records import LLMRequest
 from tests.workflow.conftest import ADD, CONFIG, SCALE
@@ -55,26 +57,29 @@ def hone(pipeline, *arguments):
 
 def test_three_turns_are_answered_from_outside(pipeline):
     pipeline.configure(experiments={"refine": REFINE}, llm=LLM)
-    for turn in range(3):
+    # The sum is right at once and is answered alike again: its third prompt is its second, and is not asked again.
+    known = 0
+    for turn, new in enumerate([2, 2, 1]):
         output = pipeline.run(check=False)
-        assert "2 requests wait for their answers" in output
+        assert f"{new} requests wait for their answers" in output
         assert f"turn{turn}" in output
         asked = answer_pending(pipeline, f"answers{turn}.jsonl")
-        assert len(asked) == 2 * (turn + 1)  # what was exported before stays where it is, and imports once
+        assert len(asked) == known + new  # what was exported before stays where it is, and imports once
         status, report = hone(pipeline, "import", f"answers{turn}.jsonl", "--config", "tiny.yaml")
         assert status == 0, report
-        assert f"imported 2, already in the ledger {2 * turn}" in report
+        assert f"imported {new}, already in the ledger {known}" in report
+        known += new
     pipeline.run()
     with (pipeline.folder / "results/tables/kernelbench_refinement.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["p"] == "0.0" and row["subset"] == "all"]
     assert {row["turn"]: float(row["fast_p"]) for row in rows} == {"0": 0.5, "1": 1.0, "2": 1.0}
 
 
-def test_the_costs_are_those_of_the_six_answers(pipeline):
+def test_the_costs_are_those_of_the_five_answers(pipeline):
     with (pipeline.folder / "results/tables/llm_cost.csv").open() as file:
         (row,) = csv.DictReader(file)
-    assert (row["calls"], row["input_tokens"], row["output_tokens"]) == ("6", "6000", "600")
-    assert float(row["cost_usd"]) == 6 * (1000 * 1.0 + 100 * 10.0) / 1e6
+    assert (row["calls"], row["input_tokens"], row["output_tokens"]) == ("5", "5000", "500")
+    assert float(row["cost_usd"]) == pytest.approx(5 * (1000 * 1.0 + 100 * 10.0) / 1e6)
 
 
 def test_a_bad_answer_file_is_named_line_by_line_and_the_good_lines_stay(pipeline):

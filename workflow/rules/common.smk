@@ -11,6 +11,8 @@ from hone.llm.recorded import transcript_path
 
 try:
     settings = load(config, where=", ".join(map(str, workflow.configfiles)) or "config")
+    for name in settings.transcripts():
+        transcript_path(name, Path(settings.paths.recorded))
 except HoneError as error:
     raise WorkflowError(str(error))
 
@@ -134,12 +136,7 @@ def prompts_of_turn(wildcards):
 def transcript(wildcards):
     """The committed transcript behind a `recorded` model."""
     provider, _, name = wildcards.model.partition("--")
-    if provider != "recorded":
-        return []
-    try:
-        return str(transcript_path(name, Path(settings.paths.recorded)))
-    except HoneError as error:
-        raise WorkflowError(str(error))
+    return f"{settings.paths.recorded}/{name}.jsonl" if provider == "recorded" else []
 
 
 def solutions_of_turn(wildcards):
