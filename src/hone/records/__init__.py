@@ -1,0 +1,54 @@
+"""The nouns of Hone: frozen, typed, versioned records; JSON on disk, one line per record.
+
+Names follow flashinfer-bench and SOL-ExecBench (definition, workload, solution, trace), so that files can be
+exchanged with them. Every quantity carries its unit in its name. `docs/records/` has a page for each.
+"""
+
+from hone.records.answer import Answer, Completion, FailedAttempt, LLMRequest, Message, Prompt, Sampling, Usage
+from hone.records.base import Record, Versioned, canonical_json, digest
+from hone.records.problem import (
+    Argument,
+    Definition,
+    Language,
+    SoundnessFlag,
+    Tolerance,
+    UnsupportedProblem,
+    Upstream,
+    Workload,
+)
+from hone.records.solution import Build, BuildStatus, Candidate, Solution
+from hone.records.trace import Environment, ErrorFigures, Performance, Protocol, Status, Timing, Trace
+
+__all__ = [
+    "Answer",
+    "Argument",
+    "Build",
+    "BuildStatus",
+    "Candidate",
+    "Completion",
+    "Definition",
+    "Environment",
+    "ErrorFigures",
+    "FailedAttempt",
+    "LLMRequest",
+    "Language",
+    "Message",
+    "Performance",
+    "Prompt",
+    "Protocol",
+    "Record",
+    "Sampling",
+    "Solution",
+    "SoundnessFlag",
+    "Status",
+    "Timing",
+    "Tolerance",
+    "Trace",
+    "UnsupportedProblem",
+    "Upstream",
+    "Usage",
+    "Versioned",
+    "Workload",
+    "canonical_json",
+    "digest",
+]

@@ -1,0 +1,110 @@
+"""What models are asked and what they answer: prompts, requests, completions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hone.records.base import Record, Versioned, digest
+
+
+class Message(Record):
+    """One message of a chat."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Prompt(Versioned):
+    """What one role of a method is asked at one turn about one definition."""
+
+    experiment: str
+    definition: str
+    role: str
+    turn: int
+    samples: tuple[int, ...]
+    """The sample indices that are asked with exactly these messages."""
+    messages: tuple[Message, ...]
+
+    @property
+    def digest(self) -> str:
+        """Digest of the messages alone."""
+        return digest([message.model_dump() for message in self.messages])
+
+
+class Sampling(Record):
+    """Sampling parameters as the chat-completions interface names them; an absent one is not sent."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    reasoning_effort: Literal["minimal", "low", "medium", "high"] | None = None
+    seed: int | None = None
+
+
+class LLMRequest(Record):
+    """One request to a model; its digest is the ledger's key."""
+
+    provider: str
+    """`openai`, `recorded`, or the service of `openai-api/<service>/<model>`."""
+    base_url: str
+    model: str
+    messages: tuple[Message, ...]
+    sampling: Sampling
+    sample: int
+    """Index among repeated samples of the same prompt."""
+
+    @property
+    def key(self) -> str:
+        """Digest of the whole request."""
+        return digest(self.model_dump(mode="json"))
+
+
+class Usage(Record):
+    """Tokens of one completion; the cached and reasoning ones are contained in input and output."""
+
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+class FailedAttempt(Record):
+    """A try at a request that gave no usable answer; listed because retries shift a distribution."""
+
+    reason: str
+    seconds: float
+
+
+class Completion(Versioned):
+    """One answered LLM call, as the ledger keeps it."""
+
+    key: str
+    """The request's key."""
+    request: LLMRequest
+    response: str
+    finish_reason: str
+    model_returned: str
+    usage: Usage
+    cost_usd: float
+    price_source: str
+    """What the cost was computed with, such as `genai-prices 0.2.3` or the config's own price."""
+    latency_s: float
+    failed_attempts: tuple[FailedAttempt, ...] = ()
+    created_at: str
+    """UTC, ISO 8601."""
+
+
+class Answer(Versioned):
+    """A completion in its place in an experiment."""
+
+    experiment: str
+    model: str
+    """As in the config: `openai/o4-mini`, `recorded/<transcript>`."""
+    definition: str
+    role: str
+    turn: int
+    sample: int
+    prompt_digest: str
+    prompt_differs: bool = False
+    """A recorded answer whose prompt is no longer the one that it was given to."""
+    completion: Completion

@@ -1,0 +1,88 @@
+"""Kernels: where they came from, what is executed, what the compiler made of them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+from pydantic import computed_field, model_validator
+
+from hone.records.base import Versioned, digest
+from hone.records.problem import Language
+
+
+class Solution(Versioned):
+    """A kernel: exactly what is executed, and nothing about where it came from."""
+
+    definition: str
+    language: Language
+    entry_point: str
+    """`ModelNew` for Python and Triton, the launcher's name for C++ and CUDA."""
+    source: str
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def id(self) -> str:
+        """Digest of definition, language, entry point and source."""
+        return digest([self.definition, self.language.value, self.entry_point, self.source])
+
+
+class Candidate(Versioned):
+    """The solution that came out of one answer, or why none did: a solution's origin.
+
+    It stands in a file of its own, so that a prompt edit which gives the same kernels leaves the kernels' file
+    unchanged to the byte.
+    """
+
+    experiment: str
+    method: str
+    model: str
+    definition: str
+    turn: int
+    sample: int
+    prompt_digest: str
+    completion_key: str
+    solution: str | None
+    """Id of the solution, absent when the answer had no usable code."""
+    problem: str = ""
+    """Why there is no solution: `no code block`, `answer is not UTF-8 text`, …"""
+
+    @model_validator(mode="after")
+    def _solution_or_problem(self) -> Self:
+        if (self.solution is None) == (not self.problem):
+            raise ValueError("a candidate has either a solution or a problem")
+        return self
+
+
+class BuildStatus(StrEnum):
+    """What became of a solution at the compiler."""
+
+    BUILT = "built"
+    INTERPRETED = "interpreted"
+    """Python: nothing to compile ahead of time; the source was checked to parse."""
+    REJECTED = "rejected"
+    """The compiler, or Python's parser, refused the source."""
+    TIMEOUT = "timeout"
+    NO_COMPILER = "no_compiler"
+    """The machine has no such compiler: says nothing about the solution."""
+
+
+class Build(Versioned):
+    """One solution compiled with one toolchain."""
+
+    solution: str
+    status: BuildStatus
+    artifact: str | None = None
+    """Path of the shared object, relative to the store."""
+    log: str = ""
+    """What the compiler said, cut to its first 20,000 characters."""
+    command: tuple[str, ...] = ()
+    toolchain: str = ""
+    """First line of the compiler's `--version`."""
+    seconds: float = 0.0
+
+    @model_validator(mode="after")
+    def _artifact_when_built(self) -> Self:
+        if (self.status is BuildStatus.BUILT) != (self.artifact is not None):
+            raise ValueError("an artifact exists exactly when the build succeeded")
+        return self

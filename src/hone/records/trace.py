@@ -1,0 +1,145 @@
+"""Verdicts: what was measured, how, and on which machine."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+from pydantic import Field, computed_field, model_validator
+
+from hone.records.base import Record, Versioned, digest
+
+
+class Status(StrEnum):
+    """The verdict on one (solution, workload)."""
+
+    PASSED = "passed"
+    COMPILE_ERROR = "compile_error"
+    LOAD_ERROR = "load_error"
+    """Python raised before the kernel ran: syntax, import, missing entry point, constructor."""
+    RUNTIME_ERROR = "runtime_error"
+    """An exception, a signal or an exit while the kernel ran."""
+    OUT_OF_MEMORY = "out_of_memory"
+    TIMEOUT = "timeout"
+    WRONG_SHAPE = "wrong_shape"
+    """Number, shape or data type of the outputs differ."""
+    WRONG_VALUE = "wrong_value"
+    INPUT_CHANGED = "input_changed"
+    """An argument that the reference leaves alone was written to."""
+    NOT_JUDGED = "not_judged"
+    """This machine cannot judge it (no GPU, over the limits set): says nothing about the solution."""
+    MACHINE_ERROR = "machine_error"
+    """The machinery broke: says nothing about the solution."""
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the verdict says something about the solution."""
+        return self not in (Status.NOT_JUDGED, Status.MACHINE_ERROR)
+
+
+class ErrorFigures(Record):
+    """How far the outputs were from the reference's, over all trials."""
+
+    max_abs_error: float
+    max_rel_error: float
+    """Largest |got - expected| / |expected| where |expected| > atol."""
+    wrong_fraction: float
+    """Share of elements outside the tolerance."""
+
+
+class Timing(Record):
+    """Times of one callable; the samples of all callables of a trace are interleaved."""
+
+    samples_ms: tuple[float, ...] = Field(min_length=1)
+    """In the order in which they were taken."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def latency_ms(self) -> float:
+        """Median of the samples."""
+        ordered = sorted(self.samples_ms)
+        half = len(ordered) // 2
+        return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+class Performance(Record):
+    """Speed of a correct solution beside its baselines, measured in one run."""
+
+    solution: Timing
+    baselines: dict[str, Timing]
+
+    def speedup(self, baseline: str) -> float:
+        """Median of the baseline over median of the solution."""
+        return self.baselines[baseline].latency_ms / self.solution.latency_ms
+
+
+class Environment(Record):
+    """The machine and software that gave a verdict."""
+
+    host: str
+    device: str
+    """Model name of the CPU or GPU that ran the solution."""
+    cores: int
+    python: str
+    torch: str
+    toolchain: str = ""
+    driver: str = ""
+    commit: str = ""
+    """Commit of Hone, with `+` when the tree had changes."""
+    confinement: tuple[str, ...] = ()
+    """What held the solution: `no_network`, `read_only_files`, `memory_limit`, …"""
+
+
+class Protocol(Record):
+    """How correctness and time are established; recorded with every trace."""
+
+    name: str
+    correctness_trials: int = Field(5, ge=1)
+    timing: bool = True
+    warmup_runs: int = Field(3, ge=0)
+    timing_runs: int = Field(30, ge=1)
+    """Upper bound of timed runs of each callable."""
+    timing_seconds: float = Field(2.0, gt=0)
+    """Timed runs stop after this many seconds, but never before three."""
+    audit_every: int = Field(10, ge=1)
+    """One timed run in so many, chosen at random, has its outputs checked."""
+    profile: bool = False
+    """Keep PyTorch's operator table in the trace, for feedback to the model."""
+    threads: int = Field(1, ge=1)
+    build_timeout_s: float = Field(120.0, gt=0)
+    run_timeout_s: float = Field(30.0, gt=0)
+    """Limit of one forward, of reference and solution alike."""
+    memory_limit_gib: float = Field(8.0, gt=0)
+
+    @property
+    def digest(self) -> str:
+        """Digest of all fields."""
+        return digest(self.model_dump(mode="json"))
+
+
+class Trace(Versioned):
+    """One judged (solution, workload)."""
+
+    solution: str
+    definition: str
+    workload: str
+    """Id of the workload."""
+    status: Status
+    detail: str = ""
+    """One paragraph: the compiler's first error, the exception, which element was wrong, why it was not judged."""
+    errors: ErrorFigures | None = None
+    performance: Performance | None = None
+    profile: str = ""
+    """Operator table of PyTorch's profiler: of the solution where it is Python, else of the reference."""
+    environment: Environment
+    protocol: Protocol
+    phase_s: dict[str, float] = Field(default_factory=dict)
+    """Wall seconds by phase: inputs, reference, load, correctness, timing."""
+    judged_at: str
+    """UTC, ISO 8601."""
+
+    @model_validator(mode="after")
+    def _performance_only_when_passed(self) -> Self:
+        if self.performance is not None and self.status is not Status.PASSED:
+            raise ValueError("performance exists only when the status is passed")
+        return self
