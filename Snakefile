@@ -5,7 +5,7 @@ min_version("9.27")
 
 if "experiments" not in config:
 
-    # The miniature, unless --configfile names another: the two are never merged.
+    # The miniature, unless --configfile names another: two configs with experiments are never merged.
     configfile: "config/config.yaml"
 
 

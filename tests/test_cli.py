@@ -102,7 +102,7 @@ def test_answers_of_the_batch_api_end_in_the_ledger(hone, request_, tmp_path):
     path = config(tmp_path)
     folder = tmp_path / "results/pending/one"
     write_records(folder / "000.requests.jsonl", [request_])
-    status, out, _ = hone("pending", "all.jsonl")
+    status, out, _ = hone("pending", "all.jsonl", "--config", path)
     assert (status, out) == (0, "1 requests in all.jsonl\n")
     body = {
         "model": "m-1", "choices": [{"message": {"role": "assistant", "content": "a"}, "finish_reason": "stop"}],
@@ -118,6 +118,19 @@ def test_answers_of_the_batch_api_end_in_the_ledger(hone, request_, tmp_path):
     assert status == 0
     assert "openai-api/vllm/m" in out
     assert hone("ledger", "--check", "--config", path)[0] == 0
+    assert hone("pending", "more.jsonl", "--config", path)[1] == "0 requests in more.jsonl\n"
+
+
+def test_a_batch_file_goes_to_one_model(hone, request_, tmp_path):
+    path = config(tmp_path)
+    other = request_.model_copy(update={"model": "n"})
+    write_records(tmp_path / "results/pending/000.requests.jsonl", [request_, other])
+    status, _, err = hone("pending", "all.jsonl", "--config", path)
+    assert status == 1
+    assert "--model" in err
+    assert (
+        hone("pending", "one.jsonl", "--config", path, "--model", "openai-api/vllm/n")[1] == "1 requests in one.jsonl\n"
+    )
 
 
 def test_a_damaged_ledger_entry_is_found(hone, tmp_path):

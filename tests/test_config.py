@@ -57,6 +57,8 @@ def test_schema_accepts_the_committed_configs(path):
         (experiment(problems=["19_ReLU"]), ["experiments.one.problems", "level1/19"]),
         (experiment(turns=3), ["turns: 3 needs method: refine"]),
         (experiment(method="refine", feedback=["profile"]), ["[execution, profile]"]),
+        (experiment(sampling={"max_tokens": -5}), ["experiments.one.sampling.max_tokens", "-5"]),
+        (experiment(method="gold", samples=3), ["gold has one sample"]),
         (experiment(samples=0), ["experiments.one.samples", "greater than or equal to 1"]),
         (minimal(sources={"Mini": minimal()["sources"]["mini"]}), ["'Mini' must start with a letter"]),
     ],

@@ -85,13 +85,17 @@ def import_(
 @app.command()
 def pending(
     output: Annotated[Path, typer.Argument(help="The one batch file to write.")],
+    config: ConfigFile = DEFAULT_CONFIG,
+    model: Annotated[str, typer.Option(help="Only this model's, as the config names it.")] = "",
     requests: Annotated[Path, typer.Option(help="Folder with the exported requests.")] = Path("results/pending"),
 ) -> None:
-    """Join all exported requests into one OpenAI Batch file, each once."""
-    from hone.llm.batch import export_requests, read_requests
+    """Join the exported requests that the ledger has no answer to into one OpenAI Batch file, each once."""
+    from hone.config import read
+    from hone.llm.batch import export_requests, unanswered
+    from hone.llm.ledger import Ledger
 
-    found = read_requests([requests])
-    export_requests(found.values(), output)
+    found = unanswered([requests], Ledger(Path(read(config).paths.ledger)), model)
+    export_requests(found, output)
     typer.echo(f"{len(found)} requests in {output}")
 
 

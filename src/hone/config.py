@@ -86,6 +86,8 @@ class Experiment(Section):
     def _turns_fit_method(self) -> Self:
         if self.turns > 1 and self.method != "refine":
             raise ValueError(f"turns: {self.turns} needs method: refine, not {self.method}")
+        if self.samples > 1 and self.method == "gold":
+            raise ValueError("gold has one sample: the reference itself")
         if self.feedback and self.method != "refine":
             raise ValueError(f"feedback needs method: refine, not {self.method}")
         if "profile" in self.feedback and "execution" not in self.feedback:

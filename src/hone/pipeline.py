@@ -11,10 +11,12 @@ from typing import Any, TypeVar
 
 from hone.code import commit
 from hone.config import LLM, Experiment, Paths, Settings, Source
+from hone.errors import MachineError
 from hone.files import read_records, write_records
 from hone.records import (
     Answer,
     Build,
+    BuildStatus,
     Candidate,
     Definition,
     Prompt,
@@ -92,7 +94,10 @@ def render_next(
     traces: Path,
     output: Path,
 ) -> None:
-    """Prompts of a later turn of a batch: one for each sample, with what became of its last answer."""
+    """Prompts of a later turn of a batch: one for each sample, with what became of its last answer.
+
+    A sample whose last kernel could not be judged has no prompt; MachineError when none could be judged.
+    """
     from hone.methods.feedback import previous_answer
     from hone.methods.render import Renderer, selected
 
@@ -101,11 +106,18 @@ def render_next(
     by_id = {item.id: item for item in read_records(solutions, Solution)}
     built = {item.solution: item for item in read_records(builds, Build)}
     judged = {item.solution: item for item in read_records(traces, Trace)}
+    rows = read_records(candidates, Candidate)
+    answerable = [row for row in rows if row.solution is None or judged[row.solution].status.resolved]
+    if rows and not answerable:
+        reason = judged[rows[0].solution or ""].detail
+        problem = f"no kernel of turn {turn - 1} has a verdict, so nothing can be fed back: {reason}"
+        raise MachineError(problem, where=str(traces), remedy="judge where it is possible, then run again")
     prompts = []
-    for candidate in read_records(candidates, Candidate):
-        key = candidate.solution or ""
-        previous = previous_answer(candidate, by_id.get(key), built.get(key), judged.get(key), experiment.feedback)
-        prompts.append(renderer.next(known[candidate.definition], turn, candidate.sample, previous))
+    # The others stay unresolved in the tables: a turn without feedback is not worth paying for.
+    for row in answerable:
+        key = row.solution or ""
+        previous = previous_answer(row, by_id.get(key), built.get(key), judged.get(key), experiment.feedback)
+        prompts.append(renderer.next(known[row.definition], turn, row.sample, previous))
     write_records(output, prompts)
 
 
@@ -156,12 +168,16 @@ def gold(
 def build(
     solutions: Path, definitions: Iterable[Path], *, store: Path, timeout_s: float, workers: int, output: Path
 ) -> None:
-    """Shared objects, or what the compiler said, of a batch's solutions."""
+    """Shared objects, or what the compiler said, of a batch's solutions; MachineError when there is no compiler."""
     from hone.build import build_all
 
     known = {item.name: item for item in read_all(definitions, Definition)}
     kernels = read_records(solutions, Solution)
     builds = build_all(kernels, known, store=store, timeout_s=timeout_s, workers=workers, progress=True)
+    missing = [item for item in builds if item.status is BuildStatus.NO_COMPILER]
+    if missing:
+        problem = f"{len(missing)} solutions wait for a compiler: {missing[0].log.splitlines()[0]}"
+        raise MachineError(problem, where=str(solutions), remedy="install it, then run the same command again")
     write_records(output, builds)
 
 

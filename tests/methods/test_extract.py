@@ -38,9 +38,20 @@ def answer(text, sample=0):
         fenced(KERNEL, fence="````"),
         fenced(KERNEL).replace("\n", "\r\n"),
         fenced("int helper;\n") + fenced(KERNEL),
+        fenced(KERNEL.replace(" {}", ";")) + fenced(KERNEL),
         fenced(KERNEL) + fenced(KERNEL.replace("float", "double")),
     ],
-    ids=["bare", "words", "no tag", "tildes", "four ticks", "crlf", "fragment first", "two kernels: the first"],
+    ids=[
+        "bare",
+        "words",
+        "no tag",
+        "tildes",
+        "four ticks",
+        "crlf",
+        "fragment first",
+        "declaration first",
+        "two kernels",
+    ],
 )
 def test_the_first_block_with_the_entry_point_is_the_kernel(text):
     assert extract(text, Language.CPP) == KERNEL

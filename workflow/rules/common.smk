@@ -1,18 +1,17 @@
 # The validated config, the paths of the pipeline's files, and the functions that give rules their inputs.
 from glob import glob
-from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
 from hone.code import code_digest
 from hone.config import load, model_slug
 from hone.errors import HoneError
-from hone.llm.recorded import transcript_path
+from hone.llm.names import parse_model
+from hone.references import check_references
 
 try:
     settings = load(config, where=", ".join(map(str, workflow.configfiles)) or "config")
-    for name in settings.transcripts():
-        transcript_path(name, Path(settings.paths.recorded))
+    check_references(settings)
 except HoneError as error:
     raise WorkflowError(str(error))
 
@@ -89,6 +88,10 @@ def sampling(wildcards):
 def model_name(wildcards):
     models = settings.experiments[wildcards.experiment].models
     return next(model for model in models if model_slug(model) == wildcards.model)
+
+
+def base_url(wildcards):
+    return parse_model(model_name(wildcards), settings.llm).base_url
 
 
 def batch_numbers(wildcards):

@@ -17,7 +17,7 @@ rule render:
         experiment=experiment_params(*SELECTION, "language", "samples", "hardware"),
         batch=batch_numbers,
         tolerance=tolerance,
-        code=code_digest("methods", "launcher", "records"),
+        code=code_digest("methods", "launcher", "records", "sources/workloads"),
     script:
         "../scripts/render.py"
 
@@ -44,7 +44,7 @@ rule render_next:
         ),
         batch=batch_numbers,
         tolerance=tolerance,
-        code=code_digest("methods", "launcher", "records"),
+        code=code_digest("methods", "launcher", "records", "sources/workloads"),
     script:
         "../scripts/render_next.py"
 
@@ -65,10 +65,11 @@ if PROMPTED:
         conda:
             "../../envs/hone.yaml"
         resources:
-            llm=1,
+            llm=1,  # profiles limit how many such jobs run at once; each has its own requests in flight
         params:
             sampling=sampling,
             model=model_name,
+            base_url=base_url,  # part of the ledger's key: another server, other answers
             batch_file=lambda wildcards: shard("pending").format(**wildcards),
         script:
             "../scripts/generate.py"
@@ -111,7 +112,7 @@ if GOLD:
             experiment=experiment_params(*SELECTION),
             batch=batch_numbers,
             model=model_name,
-            code=code_digest("judge/gold", "records"),
+            code=code_digest("judge/gold", "methods/render", "records"),
         script:
             "../scripts/gold.py"
 

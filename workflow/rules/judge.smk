@@ -14,14 +14,13 @@ rule judge:
         "results/benchmarks/judge/{experiment}/{model}/turn{turn}/{batch}.tsv"
     conda:
         "../../envs/hone.yaml"
-    threads: settings.judge.threads
-    resources:
-        clock=int(settings.judge.timing),  # one timed job at a time on a machine
+    # A job that takes times has the machine to itself: nothing else is scheduled beside it.
+    threads: workflow.cores if settings.judge.timing and workflow.cores else settings.judge.threads
     params:
         protocol=settings.judge.model_dump(mode="json"),
         baselines=settings.baselines,
         store=settings.paths.store,
         tolerance=tolerance,
-        code=code_digest("judge", "launcher", "records"),
+        code=code_digest("judge", "launcher", "records", "sources/workloads"),
     script:
         "../scripts/judge.py"

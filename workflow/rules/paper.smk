@@ -44,7 +44,6 @@ rule tables:
         md=expand("results/tables/{table}.md", table=TABLES),
     log:
         "results/logs/tables.log",
-    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:

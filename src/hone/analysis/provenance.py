@@ -24,8 +24,8 @@ class Provenance:
 
     @classmethod
     def of(cls, settings: Settings, commit: str) -> Provenance:
-        """With the digest of the whole config, cut to twelve digits."""
-        return cls(digest(settings.model_dump(mode="json"))[:12], commit)
+        """With a digest, twelve digits, of all that decides results: not how models are asked or where files lie."""
+        return cls(digest(settings.model_dump(mode="json", exclude={"llm", "paths"}))[:12], commit)
 
     def columns(self, verdicts: pd.DataFrame | Mapping[str, Any] | None = None) -> dict[str, str]:
         """All provenance columns; several devices or versions behind one row are joined by a semicolon."""

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from hone.config import Price
-from hone.errors import RecordError
+from hone.errors import ConfigError, RecordError
 from hone.files import read_records, write_records, write_text
 from hone.llm.cost import find_tariff
 from hone.llm.ledger import Ledger
 from hone.llm.live import completed
+from hone.llm.names import config_name
 from hone.llm.provider import TransientError
 from hone.llm.spending import Budget
 from hone.llm.wire import body_of, error_text, reply_of
@@ -98,6 +99,24 @@ def import_answers(
         else:
             report.imported += 1
     return report
+
+
+def unanswered(requests: Sequence[Path], ledger: Ledger, model: str = "") -> list[LLMRequest]:
+    """Exported requests that the ledger has no answer to, of one model: a batch file goes to one.
+
+    Raises ConfigError when several models have such requests and none is named.
+    """
+    waiting = [request for request in read_requests(requests).values() if ledger.get(request.key) is None]
+    models = sorted({config_name(request) for request in waiting})
+    if model:
+        return [request for request in waiting if config_name(request) == model]
+    if len(models) > 1:
+        raise ConfigError(
+            f"requests of several models wait: {', '.join(models)}",
+            where="results/pending",
+            remedy="write one file for each, with --model",
+        )
+    return waiting
 
 
 class BadLineError(Exception):

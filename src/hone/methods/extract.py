@@ -25,7 +25,8 @@ ENTRY_POINTS = {
 }
 DEFINES = {
     "ModelNew": re.compile(r"^\s*class\s+ModelNew\b", re.MULTILINE),
-    ENTRY_POINT: re.compile(rf"\b{ENTRY_POINT}\s*\("),
+    # With its body: an answer may quote the declaration that the prompt gave before it defines it.
+    ENTRY_POINT: re.compile(rf"\b{ENTRY_POINT}\s*\([^;{{}}]*\)\s*\{{"),
 }
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 

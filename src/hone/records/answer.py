@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from hone.records.base import Record, Versioned, digest
 
 
@@ -34,9 +36,9 @@ class Prompt(Versioned):
 class Sampling(Record):
     """Sampling parameters as the chat-completions interface names them; an absent one is not sent."""
 
-    temperature: float | None = None
-    top_p: float | None = None
-    max_tokens: int | None = None
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, gt=0, le=1)
+    max_tokens: int | None = Field(None, ge=1)
     reasoning_effort: Literal["minimal", "low", "medium", "high"] | None = None
     seed: int | None = None
 
