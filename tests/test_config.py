@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from hone.config import json_schema, load, parse_source, read, read_values
-from hone.errors import ConfigError
+from hone.errors import ConfigError, HoneError
+from hone.references import check_references
 
 CONFIGS = sorted(Path("config").glob("*.yaml"))
 
@@ -111,3 +112,23 @@ def test_a_filter_leaves_out_batches_but_moves_no_problem():
 def test_a_source_survives_the_way_through_a_rule_param():
     source = read(Path("config/paper.yaml")).sources["kernelbench_v0"]
     assert parse_source(source.model_dump(mode="json")) == source
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"models": ["recorded/none"]}, ["no transcript 'none'"]),
+        ({"hardware": "H20"}, ["H20"]),
+        ({"published_as": "one_shoot"}, ["one_shoot", "one_shot"]),
+    ],
+)
+def test_names_that_other_files_confirm_are_checked_first(changes, words):
+    with pytest.raises(HoneError) as caught:
+        check_references(load(experiment(**changes)))
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_what_committed_configs_name_is_there(path):
+    check_references(read(path))

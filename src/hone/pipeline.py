@@ -53,6 +53,7 @@ def define_level(
     level: int,
     tolerance: Tolerance,
     *,
+    baselines: Sequence[str],
     soundness: Path,
     versions: Path,
     definitions: Path,
@@ -64,7 +65,8 @@ def define_level(
     from hone.sources.problem import ProblemFile
 
     files = [file for file in read_records(problems, ProblemFile) if file.level == level]
-    found, missing = define(files, flags.read(soundness, versions).at(max(tolerance.atol, tolerance.rtol)))
+    known = flags.read(soundness, versions).at(max(tolerance.atol, tolerance.rtol))
+    found, missing = define(files, known, baselines=tuple(baselines))
     write_records(definitions, found)
     write_records(unsupported, missing)
 

@@ -37,6 +37,7 @@ rule define:
         tolerance=lambda wildcards: settings.sources[
             wildcards.source
         ].tolerance.model_dump(),
+        baselines=settings.baselines,
         code=code_digest("sources", "records"),
     script:
         "../scripts/define.py"

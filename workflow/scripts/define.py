@@ -11,6 +11,7 @@ with reported(snakemake.log):
         Path(snakemake.input.problems),
         int(snakemake.wildcards.level),
         Tolerance.model_validate(snakemake.params.tolerance),
+        baselines=snakemake.params.baselines,
         soundness=Path(snakemake.input.soundness),
         versions=Path(snakemake.input.versions),
         definitions=Path(snakemake.output.definitions),
