@@ -41,7 +41,7 @@ def run(
     seed: Annotated[int | None, typer.Option()] = None,
     mode: Annotated[str | None, typer.Option(help="live, replay or export.")] = None,
     spending_limit_usd: Annotated[float | None, typer.Option()] = None,
-    cores: Annotated[int, typer.Option()] = 2,
+    cores: Annotated[int, typer.Option(min=1)] = 2,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n")] = False,
 ) -> None:
     """Run the pipeline with the usual options of LLM evaluations; without options it is plain `snakemake`."""

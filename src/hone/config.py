@@ -197,7 +197,8 @@ class Settings(Section):
         for problem in experiment.problems:
             level, number = (int(part) for part in problem.removeprefix("level").split("/"))
             if level not in experiment.levels or not 1 <= number <= source.levels[level]:
-                raise ValueError(f"experiments.{name}.problems: '{problem}' is not among the experiment's levels")
+                there = "; ".join(f"level {n} has problems 1 to {source.levels[n]}" for n in experiment.levels)
+                raise ValueError(f"experiments.{name}.problems: there is no '{problem}': {there}")
 
     def _check_model(self, name: str, method: Method, model: str) -> None:
         provider, _, rest = model.partition("/")
@@ -270,7 +271,8 @@ def _describe(error: ValidationError) -> str:
             lines.append(f"{path}: unknown key{_key_hint(item['loc'])}")
         else:
             given = "" if isinstance(item["input"], dict) else f" (got {item['input']!r})"
-            lines.append(f"{path or 'config'}: {item['msg'].removeprefix('Value error, ')}{given}")
+            where = f"{path}: " if path else ""
+            lines.append(f"{where}{item['msg'].removeprefix('Value error, ')}{given}")
     return "\n  ".join(lines)
 
 

@@ -12,6 +12,9 @@ HoneError
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class HoneError(Exception):
     """An expected failure: what is wrong, where, and what the user can do about it."""
@@ -25,6 +28,16 @@ class HoneError(Exception):
         if remedy:
             parts.append(f"  remedy: {remedy}")
         super().__init__("\n".join(parts))
+
+
+@contextmanager
+def located(field: str) -> Iterator[None]:
+    """Put the config's field before the place that a HoneError names."""
+    try:
+        yield
+    except HoneError as error:
+        where = f"{field}: {error.where}" if error.where else field
+        raise type(error)(error.problem, where=where, remedy=error.remedy) from None
 
 
 class ConfigError(HoneError):

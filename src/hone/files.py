@@ -27,6 +27,9 @@ def disk_errors(path: Path) -> Iterator[None]:
             errno.ENOSPC: "free space on that file system, then run the same command again",
             errno.EDQUOT: "your quota is used up: free space, then run the same command again",
             errno.EROFS: "the file system is read-only: run in a folder that you may write to",
+            errno.ENOENT: "the folder cannot be made there: name another",
+            errno.ENOTDIR: "a file stands where a folder should: name another place",
+            errno.EISDIR: "a folder has that name: name another",
             errno.EACCES: "you may not write there: change the folder's rights or run elsewhere",
         }
         if error.errno not in remedies:
@@ -81,7 +84,11 @@ def _read(path: Path) -> str:
     except FileNotFoundError:
         raise RecordError("no such file", where=str(path)) from None
     except UnicodeDecodeError as error:
-        raise RecordError(f"not UTF-8 text: {error}", where=str(path)) from None
+        line = error.object[: error.start].count(b"\n") + 1
+        remedy = "correct that line, or restore the file"
+        raise RecordError(f"not UTF-8 text: {error.reason}", where=f"{path}:{line}", remedy=remedy) from None
+    except OSError as error:
+        raise RecordError(f"cannot read: {error.strerror}", where=str(path)) from None
 
 
 def _parse(text: str, kind: type[R], where: str) -> R:

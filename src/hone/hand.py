@@ -28,8 +28,9 @@ def judge_file(file: Path, name: str, config: Path) -> Trace:
     language = SUFFIXES[file.suffix]
     try:
         source = file.read_text(encoding="utf-8")
-    except (FileNotFoundError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the kernel: {error}", where=str(file)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        remedy = "name a text file with the kernel's source"
+        raise ConfigError(f"cannot read the kernel: {error}", where=str(file), remedy=remedy) from None
     solution = Solution(definition=name, language=language, entry_point=ENTRY_POINTS[language], source=source)
     store = Path(settings.paths.store)
     definitions = {name: definition}
@@ -52,6 +53,6 @@ def find_definition(name: str, folder: Path = Path("results/definitions")) -> De
         if not file.name.endswith(".unsupported.jsonl"):
             known.update({item.name: item for item in read_records(file, Definition)})
     if name not in known:
-        remedy = "run `snakemake --cores 2 definitions` first" if not known else ""
+        remedy = "definitions are made by `snakemake definitions --cores 2`, with the config that has the source"
         raise ConfigError(f"no definition '{name}'{closest(name, known)}", where="--definition", remedy=remedy)
     return known[name]

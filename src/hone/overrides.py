@@ -26,7 +26,8 @@ def override(
     known = changed.get("experiments", {})
     for name in experiments:
         if name not in known:
-            raise ConfigError(f"no experiment '{name}'{closest(name, known)}", where="--experiment")
+            remedy = "name experiments of the config, by comma"
+            raise ConfigError(f"no experiment '{name}'{closest(name, known)}", where="--experiment", remedy=remedy)
     if experiments:
         changed["experiments"] = {name: known[name] for name in experiments}
     for experiment in changed.get("experiments", {}).values():

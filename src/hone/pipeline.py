@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from hone.code import commit
 from hone.config import LLM, Experiment, Paths, Settings, Source
-from hone.errors import MachineError
+from hone.errors import MachineError, located
 from hone.files import read_records, write_records
 from hone.records import (
     Answer,
@@ -45,7 +45,8 @@ def fetch_problems(name: str, source: Source, output: Path) -> None:
     """A source's problem files, verified against the config; raises SourceError."""
     from hone.sources.fetch import fetch
 
-    write_records(output, fetch(name, source))
+    with located(f"sources.{name}"):
+        write_records(output, fetch(name, source))
 
 
 def define_level(

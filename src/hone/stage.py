@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hone.errors import HoneError
@@ -19,5 +19,6 @@ def reported(logs: Iterable[str]) -> Iterator[None]:
         message = f"error: {error}\n"
         sys.stderr.write(message)
         for log in logs:
-            Path(log).write_text(message, encoding="utf-8")
+            with suppress(OSError):  # a full disk is perhaps what the message is about
+                Path(log).write_text(message, encoding="utf-8")
         raise SystemExit(1) from None

@@ -94,7 +94,7 @@ def test_the_readme_shows_what_is_printed(miniature):
         for row in rows(miniature, "kernelbench_fast_p")
         if row["subset"] == "all" and float(row["p"]) == 0.0
     }
-    shown = re.findall(r"^(\w+) +recorded/\w+ +(\w+) +(\d+) +(\d+) \(", (ROOT / "README.md").read_text(), re.MULTILINE)
+    shown = re.findall(r"^(\w+) +recorded/\w+ +(\w+) +(\d+) +(\d+)% \(", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert {(name, level): (n, int(share)) for name, level, n, share in shown} == table
 
 

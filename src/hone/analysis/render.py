@@ -46,7 +46,9 @@ def read_table(name: str, folder: Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, dtype="str", keep_default_na=False, lineterminator="\n")
     except FileNotFoundError:
-        raise RecordError("no such table", where=str(path), remedy="make the tables before the figures") from None
+        raise RecordError(
+            "no such table", where=str(path), remedy="run the pipeline first; it writes results/tables"
+        ) from None
     except ValueError as error:
         raise RecordError(f"not a CSV table: {error}", where=str(path)) from None
     if tuple(frame.columns) != columns:

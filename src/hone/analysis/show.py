@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,8 @@ def _cell(row: Any) -> str:
 def show(tables_dir: Path, console: Console | None = None) -> None:
     """Print the table of the folder; raises RecordError when it is not there."""
     table = read_table("kernelbench_fast_p", tables_dir)
-    console = console or Console()
+    # A file or a pipe has no width of its own: wide enough for the names of models.
+    console = console or Console(width=None if sys.stdout.isatty() else 100)
     console.print(fast_p_table(table))
     if not len(table):
         console.print("no rows")

@@ -32,7 +32,8 @@ SLOT_BYTES = 256 * 1024
 """Disk space set aside for an answer, beside its request."""
 
 DAMAGED = (
-    "run `hone ledger --check`; restore the file from a copy, or delete it to have its request asked and paid again"
+    "restore the file from a copy, or delete it to have its request asked and paid again; `hone ledger --check` "
+    "names all that are damaged"
 )
 
 

@@ -7,6 +7,7 @@ happened when it ran (E) and the profiler's table (P).
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -100,10 +101,19 @@ class Renderer:
             raise ConfigError("no such prompt file", where=where, remedy="restore it from the repository") from None
         except jinja2.TemplateSyntaxError as error:
             where = f"{error.filename or self.folder / file}:{error.lineno}"
-            raise ConfigError(f"not a valid template: {error.message}", where=where) from None
-        except jinja2.UndefinedError as error:
-            remedy = f"names that a prompt may use: {', '.join(sorted(context))}"
-            raise ConfigError(str(error.message), where=str(self.folder / file), remedy=remedy) from None
+            remedy = "correct that line; braces that are meant as text go into {% raw %} … {% endraw %}"
+            raise ConfigError(f"not a valid template: {error.message}", where=where, remedy=remedy) from None
+        except (jinja2.UndefinedError, ArithmeticError, TypeError, ValueError) as error:
+            # A template computes what it likes; a file that is not UTF-8 is a ValueError as well.
+            where = self._line(error) or str(self.folder / file)
+            remedy = f"names that a prompt may use: {', '.join(sorted(context))}; the file must be UTF-8"
+            raise ConfigError(f"cannot be rendered: {error}", where=where, remedy=remedy) from None
+
+    def _line(self, error: Exception) -> str:
+        """`file:line` of the template that the error came from, included ones too; empty where it has none."""
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [f"{frame.filename}:{frame.lineno}" for frame in frames if frame.filename.startswith(str(self.folder))]
+        return lines[-1] if lines else ""
 
 
 def selected(
