@@ -249,7 +249,7 @@ def test_a_long_table_is_cut_in_markdown_only():
 
 
 def test_a_wrong_file_is_named(tmp_path):
-    with pytest.raises(RecordError, match="make the tables"):
+    with pytest.raises(RecordError, match="run the pipeline first"):
         read_table("llm_cost", tmp_path)
     (tmp_path / "llm_cost.csv").write_text("a,b\n1,2\n")
     with pytest.raises(RecordError, match="columns must be"):

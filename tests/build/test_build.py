@@ -1,13 +1,16 @@
 """Compilers, parsers and the store of builds."""
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from hone.build import build_all
+from hone.build import build_all, confined
 from hone.build import builds as builds_module
-from hone.errors import RecordError
+from hone.build.toolchain import cpu_model, cpu_target
+from hone.errors import MachineError, RecordError
 from hone.records import BuildStatus, Language, Solution
 from hone.store import Store
 from tests.judge.conftest import scale_definition, solution_of
@@ -156,3 +159,97 @@ def test_real_nvcc_or_a_clear_message(tmp_path):
     assert found.status in (BuildStatus.BUILT, BuildStatus.NO_COMPILER), found.log
     if found.artifact:
         assert b"launch" in (tmp_path / found.artifact).read_bytes()
+
+
+# ------------------------------------------------------------------------------- the machine's failures, confinement
+
+
+def compiler_that(tmp_path, monkeypatch, script, variable="CXX"):
+    compiler = tmp_path / "compiler"
+    compiler.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo compiler 1 && exit\n{script}\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv(variable, str(compiler))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "kill -9 $$",
+        "echo 'as: x.o: No space left on device'; exit 1",
+        "echo 'cc1plus: virtual memory exhausted: Cannot allocate memory'; exit 1",
+        "echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1",
+        "echo 'solution.cpp:1:2: internal compiler error: in f, at g.cc:1'; exit 1",
+        "echo '/usr/bin/ld: cannot find -lgomp'; exit 1",
+        "echo \"nvcc fatal : cannot find the host compiler 'g++'\"; exit 1",
+    ],
+)
+def test_a_compiler_that_the_machine_broke_ends_the_call(tmp_path, monkeypatch, script):
+    solution = solution_of(ITEM, GOOD)
+    compiler_that(tmp_path, monkeypatch, script)
+    with pytest.raises(MachineError, match="broke down") as caught:
+        build(tmp_path / "store", solution)
+    assert caught.value.where == str(tmp_path / "compiler") and caught.value.remedy
+    assert not (tmp_path / "store").exists()
+
+
+def test_what_was_built_before_the_compiler_broke_stays(tmp_path, monkeypatch):
+    compiler_that(tmp_path, monkeypatch, "grep -q launch solution.cpp || kill -9 $$; cp solution.cpp kernel.so")
+    good, broken = solution_of(ITEM, GOOD), solution_of(ITEM, "broken")
+    with pytest.raises(MachineError):
+        build_all([good, broken], {ITEM.name: ITEM}, store=tmp_path / "store", timeout_s=9, workers=1)
+    assert len(list((tmp_path / "store").rglob("build.json"))) == 1
+
+
+def test_a_source_that_breaks_a_sound_compiler_is_refused(tmp_path, monkeypatch):
+    compiler_that(tmp_path, monkeypatch, "grep -q bomb solution.cpp && kill -9 $$; cp solution.cpp kernel.so")
+    (build,) = build_all(
+        [solution_of(ITEM, "bomb")], {ITEM.name: ITEM}, store=tmp_path / "store", timeout_s=9, workers=1
+    )
+    assert build.status is BuildStatus.REJECTED
+
+
+def test_a_source_cannot_pass_itself_off_as_a_broken_machine(tmp_path):
+    texts = ("#error No space left", 'static_assert(0, "No space left");', "wrong; // No space left")
+    for found in build(tmp_path, *(solution_of(ITEM, text) for text in texts)):
+        assert found.status is BuildStatus.REJECTED
+        assert "No space left" in found.log
+
+
+def test_an_object_beyond_the_size_limit_is_the_sources_doing(tmp_path):
+    (found,) = build(tmp_path, solution_of(ITEM, '__asm__(".data\\n.fill 600000000, 1, 1\\n.text");'))
+    assert found.status is BuildStatus.REJECTED, found.log
+
+
+def test_builds_say_for_which_machine_they_are(tmp_path):
+    native, module = build(tmp_path, solution_of(ITEM, GOOD), solution_of(ITEM, MODULE, Language.PYTHON))
+    assert native.target == cpu_target() and cpu_model() in native.target
+    assert module.target == ""
+
+
+@pytest.mark.parametrize("directive", ['#include "@"', '__asm__(".incbin \\"@\\"");'])
+def test_compilers_cannot_read_the_users_files(tmp_path, directive):
+    secret = tmp_path / ".env"
+    secret.write_text("// KEY=secret-text\n")
+    (found,) = build(tmp_path / "store", solution_of(ITEM, f"{directive.replace('@', str(secret))}\n{GOOD}"))
+    if not has_landlock():
+        pytest.skip("this machine's kernel has no Landlock")
+    assert found.status is BuildStatus.REJECTED
+    assert "secret-text" not in found.log
+
+
+def has_landlock():
+    code = "from hone import syscalls as s; s.prctl(s.PR_SET_NO_NEW_PRIVS, 1); exit(not s.landlock([]))"
+    return subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_folders_around_the_users_files_are_not_opened(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    (home / "bin").mkdir(parents=True)
+    compiler = home / "bin" / "compiler"
+    compiler.write_text("#!/bin/sh\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("LIBRARY_PATH", f"{tmp_path}:{home / 'lib'}::lib")
+    opened = confined.readable(str(compiler), [home])
+    assert {home / "bin", home / "lib", compiler} <= set(opened)
+    assert not {home, tmp_path, Path(), Path("lib")} & set(opened)
+    assert home in confined.readable(str(compiler), [tmp_path / "project"])

@@ -4,6 +4,8 @@ import warnings
 
 import pytest
 
+from hone.build import build_all
+from hone.build.toolchain import cpu_target
 from hone.errors import RecordError
 from hone.judge import judging, session
 from hone.judge.confinement import FULL
@@ -222,3 +224,98 @@ def test_weak_confinement_is_warned_about_once(monkeypatch):
 def test_runners_get_as_many_cpus_as_threads():
     assert len(session.runner_cpus(QUICK)) in (0, 1)
     assert session.runner_cpus(UNTIMED) == []
+
+
+# ------------------------------------------------------------------------------------------- the second reading
+
+
+def test_a_build_for_another_machine_is_not_judged(bench, tmp_path):
+    item = scale_definition()
+    solution = solution_of(item, SCALE_CPP)
+    (build,) = build_all([solution], {item.name: item}, store=tmp_path, timeout_s=60, workers=1, progress=False)
+    known, loads = {item.name: item}, {item.name: workload_of(item)}
+    builds = {solution.id: build.model_copy(update={"target": "another CPU"})}
+    trace = only(judge_all([solution], builds, known, loads, UNTIMED, store=tmp_path, progress=False))
+    assert trace.status is Status.MACHINE_ERROR
+    assert trace.detail.startswith("built for another CPU, this machine is ") and cpu_target() in trace.detail
+
+
+def test_a_slow_compiler_is_not_held_against_the_source_for_good(tmp_path):
+    item = scale_definition()
+    solution = solution_of(item, "text")
+    build = Build(solution=solution.id, status=BuildStatus.TIMEOUT, log="the compiler took over 1 s")
+    known, loads = {item.name: item}, {item.name: workload_of(item)}
+    judge_all([solution], {solution.id: build}, known, loads, QUICK, store=tmp_path, progress=False)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def key_of(item, protocol=QUICK, target="x"):
+    solution = solution_of(item, "text")
+    build = Build(solution=solution.id, status=BuildStatus.REJECTED, target=target)
+    return judging.trace_key(session.Case(solution, build, item, workload_of(item), None), protocol, ["torch_eager"])
+
+
+def test_only_what_is_executed_is_part_of_the_key():
+    item = scale_definition()
+    key = key_of(item)
+    upstream = item.upstream.model_copy(update={"repository": "elsewhere"})
+    renamed = item.model_copy(update={"upstream": upstream, "title": "t", "source": "s", "number": 7})
+    assert key_of(renamed, QUICK.model_copy(update={"name": "other", "build_timeout_s": 1.0})) == key
+    assert key_of(item.model_copy(update={"reference": "other"})) != key
+    assert key_of(item.model_copy(update={"flops": 3})) != key
+    assert key_of(item, QUICK.model_copy(update={"threads": 2})) != key
+    assert key_of(item, target="y") != key
+
+
+def test_a_kept_trace_comes_with_the_protocols_present_name(bench, monkeypatch):
+    item = scale_definition()
+    bench.judge(item, solution_of(item, "not C++"))
+    monkeypatch.setattr(judging, "judge_one", lambda *_: pytest.fail("judged again"))
+    renamed = QUICK.model_copy(update={"name": "renamed"})
+    assert only(bench.judge(item, solution_of(item, "not C++"), protocol=renamed)).protocol == renamed
+
+
+NEEDS_GPU = SCALE.replace("class Model(", "class ModelNew(").replace("torch.sigmoid(x)", "torch.sigmoid(x.cuda())")
+
+
+def test_what_needs_a_gpu_is_not_judged_and_the_next_solution_is(bench, monkeypatch):
+    monkeypatch.setattr("hone.judge.needs.sees_gpu", lambda: False)
+    item = scale_definition()
+    raising = (
+        NEEDS_GPU.replace("x.cuda()", "fail()") + "\ndef fail():\n    raise RuntimeError('Found no NVIDIA driver')"
+    )
+    sources = [solution_of(item, text, Language.PYTHON) for text in (NEEDS_GPU, raising)]
+    *needy, good = bench.judge(item, *sources, gold_solution(item), protocol=UNTIMED)
+    assert [trace.status for trace in needy] == [Status.NOT_JUDGED] * 2, [trace.detail for trace in needy]
+    assert all("no GPU on this machine" in trace.detail for trace in needy)
+    assert good.status is Status.PASSED
+
+
+@pytest.mark.parametrize("failure", ["time.sleep(30)", "os._exit(3)", "raise ValueError('no compiler')"])
+def test_a_failing_baseline_compiler_costs_that_baseline_only(bench, monkeypatch, failure):
+    monkeypatch.setattr("hone.judge.reference.COMPILE_TIMEOUT_S", 0.5)
+    item = scale_definition(
+        reference=f"{SCALE}\nimport os, time\ndef broken(*_, **__):\n    {failure}\ntorch.compile = broken\n"
+    )
+    native, module = bench.judge(
+        item, solution_of(item, SCALE_CPP), gold_solution(item).model_copy(update={"source": GOLD}),
+        baselines=("torch_eager", "torch_compile"),
+    )  # fmt: skip
+    for trace in (native, module):
+        assert trace.status is Status.PASSED, trace.detail
+        assert trace.detail.startswith("the baseline torch_compile could not be prepared")
+        assert set(trace.performance.baselines) == {"torch_eager"}
+
+
+GOLD = SCALE.replace("class Model(", "class ModelNew(")
+
+
+def test_an_error_of_the_machinery_is_the_machines(bench, monkeypatch):
+    def broken(*_):
+        raise OSError(9, "Bad file descriptor")
+
+    monkeypatch.setattr("hone.judge.session.Subject", broken)
+    item = scale_definition()
+    trace = only(bench.judge(item, gold_solution(item), protocol=UNTIMED))
+    assert trace.status is Status.MACHINE_ERROR
+    assert "Bad file descriptor" in trace.detail

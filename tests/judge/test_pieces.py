@@ -12,7 +12,10 @@ from hone.judge.arena import Arena
 from hone.judge.compare import Tally
 from hone.judge.gold import gold_solution
 from hone.judge.layout import ALIGNMENT, Layout, Slot
+from hone.judge.needs import cpu_only, lacking
 from hone.judge.plan import make_plan
+from hone.judge.runner import Runner, RunnerEndedError, RunnerForgedError, RunnerStuckError, RunnerTimeoutError
+from hone.judge.subject import Subject
 from hone.judge.verdict import Verdict
 from hone.judge.wire import Channel, ClosedError, GarbledError, SilentError
 from hone.records import Status, Tolerance
@@ -167,3 +170,86 @@ def test_gold_is_the_reference_under_the_name_of_solutions():
     definition = scale_definition()
     assert gold_solution(definition).source.startswith(definition.reference.rstrip())
     assert gold_solution(definition).id == gold_solution(definition).id
+
+
+# ---------------------------------------------------------------------------- what a source needs, who is to blame
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import triton", "imports triton"),
+        ("from triton import jit", "imports triton"),
+        ("import triton.language as tl", "imports triton"),
+        ("def f():\n    import cupy as cp", "imports cupy"),
+        ("from numba import cuda", "imports numba.cuda"),
+        ("import numba.cuda", "imports numba.cuda"),
+        ("import pycuda.driver", "imports pycuda"),
+        ("from torch.utils.cpp_extension import load", "cpp_extension"),
+        ("import torch\ntorch.utils.cpp_extension.load()", "cpp_extension"),
+        ("x.load_inline()", "uses load_inline"),
+        ("import torch\n@torch.compile\ndef f(): ...", "uses torch.compile"),
+        ("import torch as t\nf = t.compile(g)", "uses torch.compile"),
+        ("from torch import compile", "uses torch.compile"),
+        ("# import triton, load_inline, torch.compile\ntext = 'torch.compile, cpp_extension, cupy'", ""),
+        ("import tritonish, numba\nimport re\nre.compile('x')\ncupy = 1\nfrom . import triton", ""),
+        ("def broken(:", ""),
+    ],
+)
+def test_what_a_source_lacks_is_read_from_its_syntax_tree(source, words):
+    found = lacking(source)
+    assert bool(found) == bool(words)
+    assert words in found
+
+
+def test_a_missing_gpu_is_claimed_only_after_looking(monkeypatch):
+    monkeypatch.setattr("hone.judge.needs.sees_gpu", lambda: True)
+    assert cpu_only("compiled for sm_90") == "compiled for sm_90; this version judges on the CPU only"
+    monkeypatch.setattr("hone.judge.needs.sees_gpu", lambda: False)
+    assert cpu_only("compiled for sm_90").endswith("CPU only; no GPU on this machine")
+
+
+@pytest.mark.parametrize(
+    ("error", "oom_kills", "status"),
+    [
+        (RunnerEndedError(None, ""), 0, Status.MACHINE_ERROR),
+        (RunnerEndedError(-9, ""), 1, Status.MACHINE_ERROR),
+        (RunnerEndedError(-9, ""), 0, Status.RUNTIME_ERROR),
+        (RunnerEndedError(-11, ""), 1, Status.RUNTIME_ERROR),
+        (RunnerEndedError(-6, "terminate: std::bad_alloc"), 0, Status.OUT_OF_MEMORY),
+        (RunnerStuckError(), 0, Status.MACHINE_ERROR),
+        (RunnerTimeoutError(), 0, Status.TIMEOUT),
+        (RunnerForgedError(), 0, Status.RUNTIME_ERROR),
+    ],
+)
+def test_the_machines_deaths_are_not_the_solutions(monkeypatch, error, oom_kills, status):
+    monkeypatch.setattr("hone.judge.subject.oom_kills", lambda: oom_kills)
+    accused = Subject.__new__(Subject)
+    accused._kills_before, accused._protocol = 0, QUICK
+    assert accused._verdict(error, "running").status is status
+
+
+def test_a_runner_that_ended_says_so_as_often_as_it_is_asked():
+    mine, theirs = socket.socketpair()
+    ending, report = os.pipe()
+    errors, written = os.pipe()
+    os.write(report, b'{"code": -9}')
+    os.write(written, b"last words")
+    runner = Runner(Channel(mine), ending, errors)
+    for descriptor in (report, written):
+        os.close(descriptor)
+    theirs.close()
+    for _ in range(2):
+        with pytest.raises(RunnerEndedError) as caught:
+            runner.ask({"do": "prepare"}, 1.0)
+        assert (caught.value.code, caught.value.errors) == (-9, "last words")
+    assert (runner.end(), runner.alive) == (-9, False)
+
+
+def test_a_process_that_cannot_be_stopped_is_stuck(monkeypatch):
+    runner = Runner(None, -1, -1)
+    monkeypatch.setattr("hone.judge.runner.END_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(runner, "_signal", lambda _: None)
+    monkeypatch.setattr(runner, "_stopped", lambda: False)
+    with pytest.raises(RunnerStuckError):
+        runner.freeze()

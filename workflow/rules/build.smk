@@ -15,6 +15,6 @@ rule build:
     params:
         store=settings.paths.store,
         timeout_s=settings.judge.build_timeout_s,
-        code=code_digest("build", "launcher", "records"),
+        code=code_digest("build", "launcher", "records", "syscalls"),
     script:
         "../scripts/build.py"

@@ -21,6 +21,8 @@ rule judge:
         baselines=settings.baselines,
         store=settings.paths.store,
         tolerance=tolerance,
-        code=code_digest("judge", "launcher", "records", "sources/workloads"),
+        code=code_digest(
+            "judge", "launcher", "records", "sources/workloads", "syscalls"
+        ),
     script:
         "../scripts/judge.py"

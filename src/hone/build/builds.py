@@ -28,8 +28,9 @@ def build_all(
 ) -> list[Build]:
     """One build for each solution, in the order given.
 
-    `workers` compilers run at a time, each at most `timeout_s`. A refused source is a build too; only a full disk and
-    the like raise (MachineError). RecordError when a solution's definition is not among `definitions`.
+    `workers` compilers run at a time, each at most `timeout_s`. A refused source is a build too; a full disk or a
+    compiler that the machine broke ends the call (MachineError), and what was built before stays in the store.
+    RecordError when a solution's definition is not among `definitions`.
     """
     for solution in solutions:
         if solution.definition not in definitions:
@@ -72,6 +73,7 @@ def build_one(solution: Solution, toolchain: Toolchain | None, store: Store, tim
             log=compiled.log,
             command=toolchain.command,
             toolchain=toolchain.version,
+            target=toolchain.target,
             seconds=compiled.seconds,
         )
         if compiled.timed_out:  # says as much about this machine's load as about the source: tried again next time

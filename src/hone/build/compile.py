@@ -1,20 +1,23 @@
 """Run a compiler on source text that nobody has read.
 
 The compiler runs in a scratch folder that is removed afterwards, in a process group of its own that is killed at the
-time limit, with a clean environment (no keys), limited memory, file size and kept output.
+time limit, with a clean environment (no keys), limited memory, file size and kept output. Where the kernel has
+Landlock (Linux 5.13) it can open only the system's folders, its own and the scratch folder (see `confined`), so that
+`#include` and `.incbin` of the project's `.env` fail.
 
-Not stopped: the source can include any file that the user may read (`#include "/etc/hostname"`, `.incbin`), and its
-text may end up in the shared object or in the compiler's messages. The judge runs the object without network, so
-it cannot be sent anywhere from there, but a log shown to a language model could carry it. Run builds as a user, or in
-a container, that cannot read what must stay secret. The compiler itself has network access and is trusted.
+Not stopped: reading what is world-readable in those folders; and without Landlock, reading any file that the user may
+read: its text may end up in the shared object or in a log that is shown to a language model. There, run builds as a
+user, or in a container, that cannot read what must stay secret. The compiler itself is trusted.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -31,6 +34,19 @@ MEMORY_KIB = 8 * 1024 * 1024
 FILE_BLOCKS = 1024 * 1024  # of 512 bytes: 512 MiB
 PASSED_VARIABLES = ("PATH", "LANG", "LC_ALL", "CUDA_HOME", "LD_LIBRARY_PATH", "CPATH", "LIBRARY_PATH")
 
+# What compilers say when the machine fails them; a source that is merely wrong gives none of these.
+MACHINE_MARKERS = (
+    "No space left", "annot allocate memory", "signal terminated program", "died due to signal",
+    "internal compiler error", "cannot find -l", "cannot find the host compiler", "cannot execute '",
+    "error while loading shared libraries",
+)  # fmt: skip
+BROKEN = re.compile("|".join(map(re.escape, MACHINE_MARKERS)))
+# Lines that repeat the source's own words, which must not pass for the machine's: echoed code (indented, or after a
+# line number), and texts of directives and assertions. The size limit on files is ours: there the source is too large.
+FROM_SOURCE = re.compile(r"^\s|\| |#error|#warning|#pragma|static.assert|deprecated|File size limit exceeded")
+CONFINED = Path(__file__).with_name("confined.py")
+"""Run by its path: as a module it would import all of this package for every compilation."""
+
 
 @dataclass(frozen=True)
 class Compiled:
@@ -43,16 +59,34 @@ class Compiled:
     seconds: float
 
 
+CANARY = 'extern "C" int canary() { return 0; }\n'
+"""What every compiler that works can compile."""
+
+
 def compile_source(source: str, toolchain: Toolchain, scratch: Path, timeout_s: float) -> Compiled:
-    """Compile one file in `scratch`; raises MachineError when the disk is full or the compiler cannot be started."""
+    """Compile one file in `scratch`; raises MachineError when the machine fails the compiler.
+
+    A source may break a compiler that is well (a template that eats all memory, a bug of the compiler), and may forge
+    the signs of a broken one: the machine is blamed only if it cannot compile the canary either.
+    """
+    compiled, breakdown = _compile(source, toolchain, scratch, timeout_s)
+    if breakdown and _compile(CANARY, toolchain, scratch, timeout_s)[0].artifact is None:
+        remedy = "mend what it names (space, memory, installation of the compiler), then run the same command again"
+        raise MachineError(f"the compiler broke down: {breakdown}", where=toolchain.command[0], remedy=remedy)
+    return compiled
+
+
+def _compile(source: str, toolchain: Toolchain, scratch: Path, timeout_s: float) -> tuple[Compiled, str]:
+    """What came out, and the sign that the machine failed the compiler, empty where there is none."""
     with disk_errors(scratch):
         (scratch / f"solution{toolchain.suffix}").write_text(source, encoding="utf-8", errors="replace")
     command = [*toolchain.command, f"solution{toolchain.suffix}", "-o", "kernel.so"]
     limits = f'ulimit -c 0; ulimit -v {MEMORY_KIB}; ulimit -f {FILE_BLOCKS}; exec "$@"'
+    closed = os.pathsep.join((str(Path.cwd()), os.environ.get("HOME", "")))
     started = time.monotonic()
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", limits, "sh", *command],
+            ["/bin/sh", "-c", limits, "sh", sys.executable, "-P", str(CONFINED), str(scratch), closed, *command],
             cwd=scratch, env=_environment(scratch), start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
@@ -62,12 +96,20 @@ def compile_source(source: str, toolchain: Toolchain, scratch: Path, timeout_s: 
     artifact = scratch / "kernel.so"
     good = process.returncode == 0 and artifact.is_file() and not timed_out
     text = log.decode("utf-8", "replace").replace(str(scratch), "")[:LOG_CHARACTERS]
-    return Compiled(artifact if good else None, text, timed_out, time.monotonic() - started)
+    breakdown = "" if good or timed_out else _breakdown(process.returncode, text)
+    return Compiled(artifact if good else None, text, timed_out, time.monotonic() - started), breakdown
+
+
+def _breakdown(code: int, log: str) -> str:
+    """The line that says that the machine, not the source, kept the compiler from its work."""
+    said = next((line for line in log.splitlines() if BROKEN.search(line) and not FROM_SOURCE.search(line)), "")
+    return said.strip()[:500] or (f"killed by signal {-code}" if code < 0 else "")
 
 
 def _environment(scratch: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
-    return {"PATH": os.defpath, **kept, "LC_ALL": "C.UTF-8", "HOME": str(scratch), "TMPDIR": str(scratch)}
+    own = {"LC_ALL": "C.UTF-8", "HOME": str(scratch), "TMPDIR": str(scratch), "PYTHONPATH": str(CONFINED.parents[2])}
+    return {"PATH": os.defpath, **kept, **own}  # `confined` takes PYTHONPATH away from the compiler
 
 
 def _watch(process: subprocess.Popen[bytes], timeout_s: float) -> tuple[bytes, bool]:

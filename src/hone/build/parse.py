@@ -13,9 +13,7 @@ def parse(solution: Solution) -> Build:
     """INTERPRETED, or REJECTED with the parser's message; of Triton sources also the entry point is looked for."""
     problem = ""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a candidate's doubtful escape sequences are no concern of ours
-            tree = ast.parse(solution.source)
+        tree = syntax_tree(solution.source)
     except SyntaxError as error:
         problem = f"SyntaxError: {error.msg} (line {error.lineno})\n{(error.text or '').rstrip()}"
     except (ValueError, RecursionError, MemoryError) as error:
@@ -29,6 +27,13 @@ def parse(solution: Solution) -> Build:
         log=problem[:20_000],
         toolchain=f"Python {sys.version_info.major}.{sys.version_info.minor}",
     )
+
+
+def syntax_tree(source: str) -> ast.Module:
+    """The parsed source; raises SyntaxError, ValueError, RecursionError or MemoryError for what Python cannot parse."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a candidate's doubtful escape sequences are no concern of ours
+        return ast.parse(source)
 
 
 def _defines_class(tree: ast.Module, name: str) -> bool:

@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone.records import Language
+from hone.records import Language, digest
 
 # No -ffast-math: it lets the compiler assume that NaN and infinity do not occur, which the judge checks for.
 CPP_FLAGS = ("-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-std=c++17")
@@ -34,7 +34,7 @@ class Toolchain:
     version: str
     """First line of `--version` that names a version."""
     target: str
-    """The CPU model where the code depends on it, else empty."""
+    """The CPU or GPU architecture that the code is for."""
     missing: str = ""
     """Why there is no such compiler, and what to do about it; empty when it was found."""
 
@@ -50,21 +50,21 @@ def cpu_model() -> str:
 
 
 @functools.cache
-def _cpu_identity() -> str:
-    """What `-march=native` depends on: model name and feature flags (virtual machines hide some)."""
+def cpu_target() -> str:
+    """What `-march=native` depends on: model name and a digest of the feature flags (virtual machines hide some)."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
     flags = [line.partition(":")[2].strip() for line in lines if line.startswith(("flags", "Features"))]
-    return f"{cpu_model()} | {flags[0] if flags else ''}"
+    return f"{cpu_model()} with features {digest(flags[:1])[:8]}"
 
 
 def toolchain_for(language: Language) -> Toolchain:
     """The compiler of `cpp` (variable CXX, else g++) or `cuda` (variable NVCC, else nvcc)."""
     if language is Language.CPP:
-        return _find("CXX", "g++", CPP_FLAGS, ".cpp", _cpu_identity(), "install g++ (Debian: apt install g++)")
-    return _find("NVCC", "nvcc", CUDA_FLAGS, ".cu", "", "install the CUDA toolkit, 12.0 or newer")
+        return _find("CXX", "g++", CPP_FLAGS, ".cpp", cpu_target(), "install g++ (Debian: apt install g++)")
+    return _find("NVCC", "nvcc", CUDA_FLAGS, ".cu", CUDA_TARGET, "install the CUDA toolkit, 12.0 or newer")
 
 
 def _find(variable: str, default: str, flags: tuple[str, ...], suffix: str, target: str, remedy: str) -> Toolchain:

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hone.judge import syscalls
+from hone import syscalls
 
 FULL = (
     "clean_environment", "own_session", "dies_with_judge", "no_network", "process_namespace", "no_capabilities",

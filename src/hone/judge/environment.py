@@ -6,6 +6,8 @@ import functools
 import importlib.metadata
 import os
 import platform
+import shutil
+from pathlib import Path
 
 from hone.build.toolchain import cpu_model
 from hone.code import commit
@@ -40,6 +42,11 @@ def oom_kills() -> int:
             return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
     except OSError:
         return 0
+
+
+def sees_gpu() -> bool:
+    """Whether there is a trace of an NVIDIA GPU: its device file, or the driver's program."""
+    return Path("/dev/nvidia0").exists() or shutil.which("nvidia-smi") is not None
 
 
 def available_bytes() -> int:

@@ -13,8 +13,11 @@ from hone.judge.environment import cpu_environment
 from hone.judge.examine import Findings
 from hone.judge.session import Case, Session
 from hone.judge.verdict import Verdict
-from hone.records import Build, Definition, Protocol, Solution, Status, Trace, Workload, digest
+from hone.records import Build, BuildStatus, Definition, Protocol, Solution, Status, Trace, Workload, digest
 from hone.store import Store
+
+EXECUTED = {"reference", "axes", "inputs", "parameters", "outputs", "requires", "flops"}
+"""The fields of a definition that a verdict depends on."""
 
 
 def judge_all(
@@ -38,23 +41,28 @@ def judge_all(
     shelf = Store(store)
     keys = {case.solution.id: trace_key(case, protocol, baselines) for case in cases}
     known = {case.solution.id: shelf.trace(keys[case.solution.id]) for case in cases}
-    traces = {key: trace for key, trace in known.items() if trace is not None}
+    # Kept under a protocol that may have had another name, or another limit for compilers.
+    traces = {key: trace.model_copy(update={"protocol": protocol}) for key, trace in known.items() if trace is not None}
     to_judge = {case.solution.id: case for case in cases if case.solution.id not in traces}
     # References are loaded once per definition when its solutions follow each other.
     ordered = sorted(to_judge.values(), key=lambda case: case.definition.name)
     with progress_bar("judge", len(ordered), wanted=progress) as advance, Session(protocol, baselines) as session:
         for case in ordered:
             trace = judge_one(case, session)
-            if keepable(trace):
+            if keepable(trace, case.build):
                 shelf.keep_trace(keys[case.solution.id], trace)
             traces[case.solution.id] = trace
             advance()
     return [traces[solution.id] for solution in solutions]
 
 
-def keepable(trace: Trace) -> bool:
-    """Whether judging again could tell nothing new; a pass with a remark lacks a baseline that may work next time."""
-    return trace.status.resolved and not (trace.status is Status.PASSED and trace.detail)
+def keepable(trace: Trace, build: Build) -> bool:
+    """Whether judging again could tell nothing new.
+
+    A pass with a remark lacks a baseline that may work next time, and a compiler may be in time on a quieter machine.
+    """
+    lacks_baseline = trace.status is Status.PASSED and trace.detail
+    return trace.status.resolved and not lacks_baseline and build.status is not BuildStatus.TIMEOUT
 
 
 def judge_one(case: Case, session: Session) -> Trace:
@@ -65,7 +73,7 @@ def judge_one(case: Case, session: Session) -> Trace:
         status, detail = Status.PASSED, findings.remark
     except Verdict as verdict:
         status, detail = verdict.status, verdict.detail
-    except MachineError as error:
+    except (MachineError, OSError) as error:
         status, detail = Status.MACHINE_ERROR, str(error)
     environment = cpu_environment()
     return Trace(
@@ -87,19 +95,22 @@ def judge_one(case: Case, session: Session) -> Trace:
 
 
 def trace_key(case: Case, protocol: Protocol, baselines: Sequence[str]) -> str:
-    """Digest of everything that the verdict depends on; the commit and the host's name are not part of it."""
+    """Digest of everything that the verdict depends on: what is executed, how, by which code, on what machine.
+
+    Names, titles, origins, the commit and the host's name are not part of it.
+    """
     machine = cpu_environment()
     build = case.build
     return digest(
         {
             "solution": case.solution.id,
-            "build": [build.status, build.command, build.toolchain],
-            "definition": digest(case.definition.model_dump(mode="json")),
+            "build": [build.status, build.command, build.toolchain, build.target],
+            "definition": case.definition.model_dump(mode="json", include=EXECUTED),
             "workload": case.workload.id,
-            "protocol": protocol.digest,
+            "protocol": protocol.model_dump(mode="json", exclude={"name", "build_timeout_s"}),
             "baselines": sorted(baselines),
             "machine": [machine.device, machine.cores, machine.python, machine.torch],
-            "code": code_digest("judge", "launcher"),
+            "code": code_digest("judge", "launcher", "syscalls"),
         }
     )
 

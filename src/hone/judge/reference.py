@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from hone.judge.arena import Arena, Bytes
@@ -39,9 +40,10 @@ class Reference:
         if self._working is not None:
             arenas["inputs"] = self._working
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles)
+        self._spawn = functools.partial(zygote.spawn, "reference", arenas, confinement)
         self._runner: Runner | None = None
         try:
-            self._runner = zygote.spawn("reference", arenas, confinement)
+            self._runner = self._spawn()
             self._check_speed()
         except BaseException:
             self.close()
@@ -100,10 +102,17 @@ class Reference:
         return [str(name) for name in self._ask({"do": "describe"}, SETUP_TIMEOUT_S)["written_inputs"]]
 
     def compile_baseline(self) -> str:
-        """Prepare `torch_compile`; a sentence why that did not work, else empty. Needs inputs from `run`."""
+        """Prepare `torch_compile`; a sentence why that did not work, else empty. Needs inputs from `run`.
+
+        After a failure the runner may be dead, late with its answer or in any state: it is replaced by a fresh one.
+        """
         try:
             self._ask({"do": "compile"}, COMPILE_TIMEOUT_S)
         except Verdict as verdict:
+            assert self._runner is not None
+            self._runner.end()
+            self._runner = self._spawn()
+            self.load()
             return f"the baseline torch_compile could not be prepared: {verdict.detail.splitlines()[-1]}"
         return ""
 

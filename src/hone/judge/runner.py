@@ -35,6 +35,10 @@ class RunnerTimeoutError(RunnerError):
     """It did not answer in time."""
 
 
+class RunnerStuckError(RunnerError):
+    """It could not be stopped, which is the kernel's doing: no process can refuse SIGSTOP."""
+
+
 class RunnerEndedError(RunnerError):
     """It ended; `code` is its exit status or, negative, the signal that killed it."""
 
@@ -71,6 +75,8 @@ class Runner:
         self._pid = 0
         self._frozen = False
         self._alive = True
+        self._code: int | None = None
+        self._errors_text = ""
         self.confinement: tuple[str, ...] = ()
 
     def greet(self) -> None:
@@ -81,6 +87,8 @@ class Runner:
 
     def ask(self, message: Mapping[str, Any], timeout_s: float, limit: int = SMALL_BYTES) -> dict[str, Any]:
         """Send a message and wait for the answer; raises RunnerError."""
+        if not self._alive:
+            raise self._ended()
         self.thaw()
         self._send(message, timeout_s)
         return self._receive(timeout_s, limit)
@@ -99,20 +107,20 @@ class Runner:
         self._send(question, timeout_s)
         answer = self._receive(timeout_s, SMALL_BYTES)
         elapsed_ns = time.perf_counter_ns() - started_ns
-        self.freeze()
         if answer.get("done") != nonce and not isinstance(answer.get("error"), dict):
             raise RunnerForgedError("its answer does not belong to the question")
+        self.freeze()
         return elapsed_ns, answer
 
     def freeze(self) -> None:
-        """Stop all its threads, and return when they have stopped."""
+        """Stop all its threads, and return when they have stopped; raises RunnerStuckError when they do not."""
         if self._frozen:
             return
         self._signal(signal.SIGSTOP)
         deadline = time.monotonic() + END_TIMEOUT_S
         while not self._stopped():
             if time.monotonic() > deadline:
-                raise RunnerTimeoutError
+                raise RunnerStuckError("it could not be stopped")
         self._frozen = True
 
     def thaw(self) -> None:
@@ -122,9 +130,12 @@ class Runner:
             self._signal(signal.SIGCONT)
 
     def end(self) -> int | None:
-        """Kill it and all that it started, if it is not gone yet; its exit status or negative signal."""
+        """Kill it and all that it started, if it is not gone yet; its exit status or negative signal.
+
+        Later calls give the same answer.
+        """
         if not self._alive:
-            return None
+            return self._code
         self._alive = False
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -135,7 +146,8 @@ class Runner:
         report = os.read(self._ending, 4096) if readable else b""
         os.close(self._ending)
         self._errors_text = self._read_errors()
-        return int(json.loads(report)["code"]) if report else None
+        self._code = int(json.loads(report)["code"]) if report else None
+        return self._code
 
     @property
     def alive(self) -> bool:
@@ -181,10 +193,9 @@ class Runner:
 
     def _ended(self) -> RunnerEndedError:
         """It closed its channel or died: wait shortly for the report of its own end before it is killed."""
-        select.select([self._ending], [], [], 0.5)
+        if self._alive:
+            select.select([self._ending], [], [], 0.5)
         return RunnerEndedError(self.end(), self._errors_text)
-
-    _errors_text = ""
 
     def _read_errors(self) -> str:
         try:

@@ -10,13 +10,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from hone.build.toolchain import CUDA_TARGET, cpu_target
 from hone.judge.confinement import FULL
 from hone.judge.examine import Examination, Findings
+from hone.judge.needs import cpu_only, lacking
 from hone.judge.plan import Plan, make_plan
 from hone.judge.reference import Reference
 from hone.judge.runner import Zygote
 from hone.judge.subject import Subject
-from hone.judge.verdict import Verdict
+from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import Build, BuildStatus, Definition, Language, Protocol, Solution, Status, Workload
 
 
@@ -78,7 +80,7 @@ class Session:
             finally:
                 subject.close()
         except Verdict as verdict:
-            if verdict.status is Status.NOT_JUDGED:
+            if verdict.status is Status.NOT_JUDGED and not isinstance(verdict, UnsuitedVerdict):
                 self._refused[name] = verdict
             if not verdict.status.resolved:
                 self._drop_reference()
@@ -150,9 +152,9 @@ class Session:
         return current
 
     def _drop_reference(self) -> None:
-        if self._reference is not None:
-            self._reference.close()
-            self._reference = None
+        dropped, self._reference = self._reference, None
+        if dropped is not None:
+            dropped.close()
 
     def _warn_once(self, achieved: Sequence[str]) -> None:
         missing = [part for part in FULL if part not in achieved]
@@ -177,19 +179,16 @@ def check_build(case: Case) -> None:
         compiled = language in (Language.CPP, Language.CUDA)
         raise Verdict(Status.COMPILE_ERROR if compiled else Status.LOAD_ERROR, first_error(build.log))
     if language is Language.CUDA:
-        raise Verdict(Status.NOT_JUDGED, "compiled for sm_90; no GPU on this machine")
+        raise Verdict(Status.NOT_JUDGED, cpu_only(f"compiled for {build.target or CUDA_TARGET}"))
     if language is Language.TRITON:
-        raise Verdict(Status.NOT_JUDGED, "parsed; no GPU on this machine")
-    if language is Language.PYTHON:
-        for words in RUN_TIME_COMPILERS:
-            if words in case.solution.source:
-                detail = f"it uses {words}: compiling at run time is not possible under this judge's confinement"
-                raise Verdict(Status.NOT_JUDGED, detail)
+        raise Verdict(Status.NOT_JUDGED, cpu_only("parsed"))
+    if language is Language.PYTHON and (reason := lacking(case.solution.source)):
+        raise UnsuitedVerdict(reason)
+    if language is Language.CPP and build.target and build.target != cpu_target():
+        detail = f"built for {build.target}, this machine is {cpu_target()}: run the build on the machine that judges"
+        raise Verdict(Status.MACHINE_ERROR, detail)
     if case.artifact is not None and not case.artifact.is_file():
         raise Verdict(Status.MACHINE_ERROR, f"{case.build.artifact} is not in the store: build again")
-
-
-RUN_TIME_COMPILERS = ("load_inline", "cpp_extension", "torch.compile", "import triton")
 
 
 def first_error(log: str) -> str:

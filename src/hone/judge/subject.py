@@ -8,10 +8,19 @@ from typing import Any
 from hone.judge.arena import Arena, Bytes
 from hone.judge.confinement import Confinement
 from hone.judge.environment import oom_kills
+from hone.judge.needs import gpu_error
 from hone.judge.plan import GIB, Plan
 from hone.judge.reference import SETUP_TIMEOUT_S, Reference
-from hone.judge.runner import Runner, RunnerEndedError, RunnerError, RunnerForgedError, RunnerTimeoutError, Zygote
-from hone.judge.verdict import Verdict
+from hone.judge.runner import (
+    Runner,
+    RunnerEndedError,
+    RunnerError,
+    RunnerForgedError,
+    RunnerStuckError,
+    RunnerTimeoutError,
+    Zygote,
+)
+from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.judge.wire import LARGE_BYTES
 from hone.records import Protocol, Solution, Status
 
@@ -20,7 +29,7 @@ TABLE_CHARACTERS = 20_000
 
 
 class Subject:
-    """Whatever goes wrong in here is the solution's doing, and raised as a Verdict."""
+    """Whatever goes wrong in here is raised as a Verdict: the solution's doing, unless the machine killed it."""
 
     def __init__(
         self, zygote: Zygote, plan: Plan, protocol: Protocol, solution: Solution, artifact: Path | None
@@ -134,6 +143,8 @@ class Subject:
     def _check(self, answer: dict[str, Any]) -> None:
         error = answer.get("error")
         if isinstance(error, dict):
+            if self.copies_outputs and (reason := gpu_error(str(error.get("text", "")))):
+                raise UnsuitedVerdict(reason)
             raise Verdict(KINDS.get(str(error.get("kind")), Status.RUNTIME_ERROR), str(error.get("text", "")))
 
     def _verdict(self, error: RunnerError, doing: str) -> Verdict:
@@ -141,11 +152,20 @@ class Subject:
             return Verdict(Status.TIMEOUT, f"{doing} took over {self._limit(doing):g} s")
         if isinstance(error, RunnerForgedError):
             return Verdict(Status.RUNTIME_ERROR, f"its process interfered with the judge's protocol: {error}")
+        if isinstance(error, RunnerStuckError):
+            return Verdict(Status.MACHINE_ERROR, f"its process could not be stopped after {doing}")
         assert isinstance(error, RunnerEndedError)
+        return self._of_ending(error, doing)
+
+    def _of_ending(self, error: RunnerEndedError, doing: str) -> Verdict:
         last = error.errors.strip()[-500:]
         detail = f"{error.reason} while {doing}" + (f": {last}" if last else "")
-        killed_for_memory = error.code == -9 and oom_kills() > self._kills_before
-        if killed_for_memory or "bad_alloc" in error.errors:
+        if error.code is None:
+            return Verdict(Status.MACHINE_ERROR, detail)
+        if error.code == -9 and oom_kills() > self._kills_before:
+            # Solutions are held by a limit of their own: the kernel kills when the machine as a whole has run out.
+            return Verdict(Status.MACHINE_ERROR, f"the machine ran out of memory: {detail}")
+        if "bad_alloc" in error.errors:
             return Verdict(Status.OUT_OF_MEMORY, detail)
         return Verdict(Status.RUNTIME_ERROR, detail)
 

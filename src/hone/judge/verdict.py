@@ -14,3 +14,10 @@ class Verdict(Exception):
         self.status = status
         self.detail = "".join(c for c in detail if c.isprintable() or c in "\n\t")[:DETAIL_CHARACTERS].strip()
         super().__init__(f"{status.value}: {self.detail}")
+
+
+class UnsuitedVerdict(Verdict):
+    """NOT_JUDGED for what this solution needs; others of the same definition may do without."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(Status.NOT_JUDGED, detail)

@@ -7,7 +7,8 @@ Imported by both sides, so it needs nothing beside the standard library. Parent 
     prepare   seed the random generators and take the numbers that are passed by value
     run       run once; answered by `done` with the same nonce: the answer's arrival stops the clock
     store     (reference) copy the last outputs to the arena
-    describe  number, shape, type of the last outputs; which inputs the last run wrote to
+    describe  (reference) `written_inputs`: names of the inputs that the last run wrote to
+    compile   (reference) prepare the baseline `torch_compile`
     profile   PyTorch's operator table of one run
     peak      (reference) GFLOP/s of a large matrix product
 

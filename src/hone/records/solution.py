@@ -79,6 +79,8 @@ class Build(Versioned):
     command: tuple[str, ...] = ()
     toolchain: str = ""
     """First line of the compiler's `--version`."""
+    target: str = ""
+    """CPU or GPU architecture that the object is for; empty for interpreted languages."""
     seconds: float = 0.0
 
     @model_validator(mode="after")

@@ -42,13 +42,15 @@ def drop_capabilities() -> bool:
 
 # ------------------------------------------------------------------------------------------------- Landlock
 
-_READ_FILE, _READ_DIR, _EXECUTE = 1 << 2, 1 << 3, 1 << 0
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE, _CONTROL_DEVICE = 1, 1 << 1, 1 << 2, 1 << 3, 1 << 14, 1 << 15
+_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _CONTROL_DEVICE
+"""The rights that make sense for a file: asking for others is an error."""
 _FILE_ACCESS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446
 
 
-def landlock(readable: Iterable[Path]) -> bool:
-    """From now on no file can be opened but these and what lies beneath them, and those for reading only.
+def landlock(readable: Iterable[Path], writable: Iterable[Path] = ()) -> bool:
+    """From now on no file can be opened but these and what lies beneath them, `readable` ones only for reading.
 
     On kernels that can, TCP and signals to the outside are forbidden too. Needs `no new privileges`.
     """
@@ -63,19 +65,20 @@ def landlock(readable: Iterable[Path]) -> bool:
         return False
     try:
         for path in readable:
-            _allow_reading(ruleset, path)
+            _allow(ruleset, path, _EXECUTE | _READ_FILE | _READ_DIR)
+        for path in writable:
+            _allow(ruleset, path, handled)
         return bool(_libc.syscall(ctypes.c_long(_RESTRICT), ctypes.c_int(ruleset), ctypes.c_uint32(0)) == 0)
     finally:
         os.close(ruleset)
 
 
-def _allow_reading(ruleset: int, path: Path) -> None:
+def _allow(ruleset: int, path: Path, access: int) -> None:
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return  # what is not there need not be readable
-    access = _READ_FILE | _EXECUTE | (_READ_DIR if path.is_dir() else 0)
-    rule = struct.pack("=Qi", access, descriptor)
+    rule = struct.pack("=Qi", access if path.is_dir() else access & _OF_FILES, descriptor)
     _libc.syscall(ctypes.c_long(_ADD_RULE), ctypes.c_int(ruleset), ctypes.c_int(1), rule, ctypes.c_uint32(0))
     os.close(descriptor)
 
