@@ -74,7 +74,7 @@ def test_a_table_without_rows_says_so(tmp_path):
 
 
 def test_figures_need_their_tables(tmp_path):
-    with pytest.raises(RecordError, match="make the tables before the figures"):
+    with pytest.raises(RecordError, match="run the pipeline first"):
         make_figures(tmp_path, tmp_path)
 
 

@@ -145,3 +145,13 @@ def test_paired_ratio_uses_the_pairs():
     low, high = metrics.paired_ratio_interval(2 * drift, np.random.default_rng(0).permutation(drift))
     assert low < 2 < high
     assert all(math.isnan(end) for end in metrics.paired_ratio_interval([1.0], [1.0]))
+
+
+@pytest.mark.parametrize("shares", [[0.8, 0.8], [0.8] * 40, [0.2, 0.4, 0.6]])
+def test_few_or_agreeing_problems_do_not_give_a_sure_share(shares):
+    rng = np.random.default_rng(1)
+    low, high = metrics.share_interval(shares, 0.95, rng)
+    mean = np.mean(shares)
+    assert low < mean - 0.05
+    assert high > mean + 0.03
+    assert (low, high) == pytest.approx(metrics.wilson_interval(sum(shares), len(shares)))

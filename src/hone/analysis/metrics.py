@@ -20,6 +20,8 @@ Statistic = Callable[..., Any]
 
 SEED = 20250210
 RESAMPLES = 2000
+LEAST_BOOTSTRAPPED = 10
+"""Problems that a bootstrap needs: below, resampling sees too few different ones and its interval is too narrow."""
 
 
 class Interval(NamedTuple):
@@ -65,12 +67,18 @@ def outcomes(correct: ArrayLike, speedup: ArrayLike, resolved: ArrayLike, p: flo
     return np.where(np.asarray(resolved, dtype=bool), result, np.nan)
 
 
-def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval of a share; (0, 1) when n is 0."""
+def wilson_interval(successes: float, n: int, confidence: float = 0.95) -> Interval:
+    """Wilson's score interval of a share; (0, 1) when n is 0.
+
+    `successes` may be a sum of shares: their variance is at most that of plain successes, so the interval is then too
+    wide rather than too narrow.
+    """
     if n == 0:
         return Interval(0.0, 1.0)
-    found = stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
-    return Interval(float(found.low), float(found.high))
+    share, z2 = successes / n, float(stats.norm.ppf((1 + confidence) / 2)) ** 2
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return Interval(max(0.0, min(centre - half, share)), min(1.0, max(centre + half, share)))
 
 
 def bootstrap_interval(
@@ -104,15 +112,16 @@ def bootstrap_interval(
 def share_interval(per_problem: ArrayLike, confidence: float, rng: np.random.Generator) -> Interval:
     """Interval of the mean of shares, shape (problems,), each between 0 and 1.
 
-    Where every problem is a plain success or failure this is Wilson's interval, which stays honest when all agree;
-    else problems are bootstrapped, each with all of its samples. One problem with a mixed record tells nothing
-    about others: (0, 1).
+    Where every problem is a plain success or failure, where all agree, and for few problems this is Wilson's interval,
+    which stays honest there; else problems are bootstrapped, each with all of its samples. One problem with a mixed
+    record tells nothing about others: (0, 1).
     """
     shares = np.asarray(per_problem, dtype=float)
-    if np.isin(shares, (0.0, 1.0)).all():
-        return wilson_interval(int(shares.sum()), shares.size, confidence)
-    if shares.size < 2:
+    mixed = not np.isin(shares, (0.0, 1.0)).all()
+    if mixed and shares.size < 2:
         return Interval(0.0, 1.0)
+    if not mixed or shares.size < LEAST_BOOTSTRAPPED or np.ptp(shares) == 0:
+        return wilson_interval(float(shares.sum()), shares.size, confidence)
     found = bootstrap_interval((shares,), np.mean, confidence, rng)
     mean = float(shares.mean())
     return Interval(max(0.0, min(found.low, mean)), min(1.0, max(found.high, mean)))
