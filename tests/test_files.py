@@ -6,7 +6,7 @@ import os
 import pytest
 
 from hone.errors import MachineError, RecordError
-from hone.files import read_record, read_records, write_records, write_text
+from hone.files import read_record, read_records, require_writable, write_records, write_text
 from hone.records import Message
 
 
@@ -48,6 +48,13 @@ def test_an_unreadable_file_is_named(tmp_path, content):
         file.write_bytes(content)
     with pytest.raises(RecordError, match=r"m\.json"):
         read_record(file, Message)
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(tmp_path, monkeypatch):
+    require_writable(tmp_path / "not" / "yet")
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
+    with pytest.raises(MachineError, match=rf"{tmp_path}: cannot be written to"):
+        require_writable(tmp_path / "not" / "yet")
 
 
 @pytest.mark.parametrize(("number", "words"), [(errno.ENOSPC, "free space"), (errno.EROFS, "read-only")])

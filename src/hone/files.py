@@ -37,6 +37,14 @@ def disk_errors(path: Path) -> Iterator[None]:
         raise MachineError(f"cannot write: {error.strerror}", where=str(path), remedy=remedies[error.errno]) from None
 
 
+def require_writable(folder: Path) -> None:
+    """Raise MachineError, before anything runs, when nothing can be written at a folder that may not exist yet."""
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not os.access(existing, os.W_OK):
+        remedy = "make the folder writable, or run in a folder that you may write to"
+        raise MachineError("cannot be written to", where=str(existing), remedy=remedy)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a whole file or nothing: a reader never sees half of it, an interrupt leaves the old one."""
     write_bytes(path, text.encode("utf-8"))

@@ -1,17 +1,21 @@
 # The validated config, the paths of the pipeline's files, and the functions that give rules their inputs.
 from glob import glob
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
 from hone.code import code_digest
 from hone.config import load, model_slug
 from hone.errors import HoneError
+from hone.files import require_writable
 from hone.llm.names import parse_model
 from hone.references import check_references
 
 try:
     settings = load(config, where=", ".join(map(str, workflow.configfiles)) or "config")
     check_references(settings)
+    for folder in ("results", settings.paths.ledger, settings.paths.store):
+        require_writable(Path(folder))
 except HoneError as error:
     raise WorkflowError(str(error))
 
