@@ -67,7 +67,7 @@ def test_every_planted_flaw_is_found(miniature, transcript, experiment):
 
 
 def test_the_recorded_first_prompts_are_todays(miniature):
-    """Later turns quote measured times and so differ on every machine; edit a prompt, and this asks for a new record."""
+    """Later turns quote measured times and so differ on every machine; after a prompt edit, record anew."""
     differs = {row["experiment"]: int(row["prompt_differs"]) for row in rows(miniature, "llm_cost")}
     assert (differs["one_shot"], differs["sampling"]) == (0, 0)
     assert differs["refine_gep"] <= 48
