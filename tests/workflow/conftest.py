@@ -88,9 +88,12 @@ class Pipeline:
     folder: Path
     config: str = "tiny.yaml"
 
+    def command(self, *arguments):
+        return [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", self.config, *arguments]
+
     def run(self, *arguments, check=True):
         """The run's output, both streams; with `check`, it must exit with 0."""
-        command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", self.config, *arguments]
+        command = self.command(*arguments)
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=300, check=False)
         output = done.stdout + done.stderr
         if check:

@@ -9,6 +9,7 @@ from hone.config import load, model_slug
 from hone.errors import HoneError
 from hone.files import require_writable
 from hone.llm.names import parse_model
+from hone.locks import forget_dead_runs
 from hone.references import check_references
 
 try:
@@ -18,6 +19,9 @@ try:
         require_writable(Path(folder))
 except HoneError as error:
     raise WorkflowError(str(error))
+
+# Held until this process ends, so that a run that was killed does not lock out the next.
+run_lock = forget_dead_runs(Path(".snakemake"))
 
 PROMPTED = [
     name for name, item in settings.experiments.items() if item.method != "gold"
