@@ -125,6 +125,15 @@ def test_one_failure_keeps_what_the_others_answered(folder):
     assert {entry.key for entry in Ledger(folder).entries()} == billed
 
 
+@pytest.fixture
+def interruptible():
+    """SIGINT raises KeyboardInterrupt also where the tests were started in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_keeps_what_is_in_flight(folder, monkeypatch):
     """SIGINT arrives while requests are at the server."""
     with FakeServer(delay_s=0.3) as server:
