@@ -214,11 +214,6 @@ class Settings(Section):
             if service not in self.llm.services:
                 raise ValueError(f"{where}: '{service}' is not in llm.services{closest(service, self.llm.services)}")
 
-    def transcripts(self) -> list[str]:
-        """Names of the transcripts that `recorded/<transcript>` models replay."""
-        models = {model for item in self.experiments.values() if item.method != "gold" for model in item.models}
-        return sorted(model.removeprefix("recorded/") for model in models if model.startswith("recorded/"))
-
     def problems(self, source: str) -> list[tuple[int, int]]:
         """(level, number) of every problem of a source, in order."""
         levels = self.sources[source].levels
