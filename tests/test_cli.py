@@ -11,7 +11,7 @@ import yaml
 from hone.cli import main
 from hone.files import read_records, write_records
 from hone.llm.recorded import RecordedAnswer
-from hone.records import Answer, Completion, LLMRequest, Message, Sampling, Usage
+from hone.records import Answer, Completion, Language, LLMRequest, Message, Sampling, Solution, Usage
 
 ROOT = Path(__file__).parents[1]
 
@@ -53,7 +53,7 @@ def config(folder):
 def test_every_command_has_a_help_text(hone):
     status, out, _ = hone("--help")
     assert status == 0
-    for name in ("run", "import", "pending", "ledger", "transcript", "judge", "show", "generated"):
+    for name in ("run", "import", "pending", "ledger", "transcript", "judge", "show", "repeatability", "generated"):
         assert name in out
 
 
@@ -63,6 +63,7 @@ def test_every_command_has_a_help_text(hone):
         (["run", "--config", "none.yaml"], ["none.yaml", "no such config file"]),
         (["show"], ["results/tables"]),
         (["ledger", "--config", "none.yaml"], ["none.yaml"]),
+        (["repeatability", "a", "b", "--output", "c.csv"], ["a/traces: holds no verdicts"]),
         (["transcript", "none.jsonl", "--output", "t.jsonl", "--label", "x"], ["none.jsonl: no such file"]),
     ],
 )
@@ -158,6 +159,21 @@ def test_a_transcript_keeps_answers_and_no_prompts(hone, request_):
     assert (row.definition, row.turn, row.sample, row.response) == ("d", 1, 2, "the answer")
     assert row.model_label == "a person"
     assert '"messages"' not in Path("t.jsonl").read_text()
+
+
+def test_a_triton_file_is_judged_as_triton(hone, definition, tmp_path):
+    known = definition.model_copy(update={"name": "miniature/level1/1_Bias", "source": "miniature"})
+    write_records(Path("results/definitions/miniature/level1.jsonl"), [known])
+    source = "class ModelNew:\n    pass\n"
+    for name in ("kernel.triton.py", "kernel.txt"):
+        Path(name).write_text(source)
+    arguments = ("--definition", known.name, "--config", config(tmp_path))
+    status, out, err = hone("judge", "kernel.triton.py", *arguments)
+    solution = Solution(definition=known.name, language=Language.TRITON, entry_point="ModelNew", source=source)
+    assert (status, json.loads(out)["solution"]) == (1, solution.id), err  # no GPU: not judged, which is not `passed`
+    status, _, err = hone("judge", "kernel.txt", *arguments)
+    assert status == 1
+    assert "kernel.txt: the name ends in none of .triton.py, .cu, .cpp, .py" in err
 
 
 def test_generated_files_are_written_where_they_are_read(hone, tmp_path):

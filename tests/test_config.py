@@ -60,6 +60,12 @@ def test_schema_accepts_the_committed_configs(path):
         (experiment(method="refine", feedback=["profile"]), ["[execution, profile]"]),
         (experiment(sampling={"max_tokens": -5}), ["experiments.one.sampling.max_tokens", "-5"]),
         (experiment(method="gold", samples=3), ["gold has one sample"]),
+        (experiment(method="files"), ["experiments.one", "method: files needs files: <folder"]),
+        (experiment(files="folder"), ["experiments.one", "files needs method: files, not one_shot"]),
+        (experiment(method="files", files="f", samples=2), ["each file is one solution"]),
+        (experiment(method="files", files="f", turns=2), ["turns: 2 needs method: refine"]),
+        (minimal(judge={"name": "x", "precison_factor": 8}), ["did you mean 'precision_factor'"]),
+        (minimal(judge={"name": "x", "device": "gpu"}), ["judge.device", "'cuda'", "'gpu'"]),
         (experiment(samples=0), ["experiments.one.samples", "greater than or equal to 1"]),
         (minimal(sources={"Mini": minimal()["sources"]["mini"]}), ["'Mini' must start with a letter"]),
     ],
@@ -71,6 +77,16 @@ def test_a_wrong_value_is_named_with_its_remedy(values, words):
     assert message.startswith("my.yaml: ")
     for word in words:
         assert word in message
+
+
+def test_files_take_no_model_and_the_protocol_takes_what_its_record_has():
+    judge = {
+        "name": "x", "device": "cuda", "rule": "kernelbench", "distributions": ["as_given", "wide"], "tf32": True,
+        "precision_factor": 8,
+    }  # fmt: skip
+    settings = load({**experiment(method="files", files="folder", models=["reference/model"]), "judge": judge})
+    assert settings.experiments["one"].files == "folder"
+    assert settings.judge.distributions == ("as_given", "wide")
 
 
 def test_every_wrong_field_is_named_at_once():
@@ -120,6 +136,7 @@ def test_a_source_survives_the_way_through_a_rule_param():
         ({"models": ["recorded/none"]}, ["no transcript 'none'"]),
         ({"hardware": "H20"}, ["H20"]),
         ({"published_as": "one_shoot"}, ["one_shoot", "one_shot"]),
+        ({"method": "files", "files": "none/here"}, ["experiments.one.files: none/here: no such folder"]),
     ],
 )
 def test_names_that_other_files_confirm_are_checked_first(changes, words):

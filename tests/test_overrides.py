@@ -30,6 +30,12 @@ def test_options_reach_every_experiment_but_gold():
     assert settings.llm.mode == "live"
 
 
+def test_files_keep_their_one_sample():
+    files = {"method": "files", "source": "miniature", "levels": [1], "files": "folder"}
+    changed = override({**VALUES, "experiments": {"files": files}}, fields={"samples": 5, "models": ["openai/o4-mini"]})
+    assert changed["experiments"]["files"] == files
+
+
 def test_the_values_given_stay_as_they_are():
     before = copy.deepcopy(VALUES)
     override(VALUES, experiments=["one_shot"], fields={"limit": 1}, sampling={"seed": 1}, llm={"mode": "live"})

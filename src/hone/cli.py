@@ -160,6 +160,22 @@ def show(
 
 
 @app.command()
+def repeatability(
+    first: Annotated[Path, typer.Argument(help="A results folder.")],
+    second: Annotated[Path, typer.Argument(help="The results folder of a second run, with a store of its own.")],
+    output: Annotated[Path, typer.Option(help="The table to write; its .md twin comes beside it.")],
+) -> None:
+    """Compare the speedups of the same solutions judged twice."""
+    from hone.analysis.repeatability import compare, write
+    from hone.code import commit
+
+    found = compare(first, second, commit())
+    write(found, output)
+    for line in found.summary():
+        typer.echo(line)
+
+
+@app.command()
 def generated() -> None:
     """Write what is generated from the typed config and records: the JSON schema and the pages of docs/records."""
     from hone.config import json_schema

@@ -17,7 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from hone.errors import ConfigError
 from hone.records import Language, Protocol, Sampling, Tolerance
 
-Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold"]
+Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files"]
+UNPROMPTED: frozenset[str] = frozenset({"gold", "files"})
+"""Methods that ask no model: the reference itself, and solutions that lie in a folder."""
 Feedback = Literal["execution", "profile"]
 
 IDENTIFIER = r"^[a-z][a-z0-9_]*$"
@@ -63,7 +65,7 @@ class Experiment(Section):
     """Name of an entry of `sources`."""
     levels: tuple[int, ...] = Field(min_length=1)
     models: tuple[str, ...] = ("reference/model",)
-    """`openai/<model>`, `openai-api/<service>/<model>`, `recorded/<transcript>`; not used by `gold`."""
+    """`openai/<model>`, `openai-api/<service>/<model>`, `recorded/<transcript>`; not used by `gold` and `files`."""
     language: Language = Language.PYTHON
     """What the model is asked to write."""
     samples: int = Field(1, ge=1)
@@ -74,6 +76,8 @@ class Experiment(Section):
     """Beside the last kernel (G): its verdict and time (E), the profiler's table (P)."""
     hardware: str | None = None
     """A GPU of resources/hardware/gpus.yaml whose facts the prompt states."""
+    files: str | None = None
+    """Folder of solutions, for `files` alone: .cu, .cpp, .triton.py, .py, each with `definition: <name>` on top."""
     sampling: Sampling = Sampling()
     problems: tuple[str, ...] = ()
     """Only these, as `level1/19`; empty: all problems of the levels."""
@@ -81,6 +85,16 @@ class Experiment(Section):
     """Only the first so many problem numbers of each level."""
     published_as: str | None = None
     """Name of the paper's experiment in resources/published/, where it printed numbers for this one."""
+
+    @model_validator(mode="after")
+    def _folder_fits_method(self) -> Self:
+        if self.method == "files" and not self.files:
+            raise ValueError("method: files needs files: <folder with the solutions>")
+        if self.method != "files" and self.files is not None:
+            raise ValueError(f"files needs method: files, not {self.method}")
+        if self.method == "files" and self.samples > 1:
+            raise ValueError("files has no samples: each file is one solution")
+        return self
 
     @model_validator(mode="after")
     def _turns_fit_method(self) -> Self:
@@ -203,7 +217,7 @@ class Settings(Section):
     def _check_model(self, name: str, method: Method, model: str) -> None:
         provider, _, rest = model.partition("/")
         where = f"experiments.{name}.models: '{model}'"
-        if method == "gold":
+        if method in UNPROMPTED:
             return
         if provider not in ("openai", "openai-api", "recorded") or not rest:
             raise ValueError(f"{where}: write openai/<model>, openai-api/<service>/<model> or recorded/<transcript>")

@@ -7,9 +7,8 @@ from pathlib import Path
 from hone.config import closest, read
 from hone.errors import ConfigError
 from hone.methods.extract import ENTRY_POINTS
-from hone.records import Definition, Language, Solution, Trace
-
-SUFFIXES = {".cpp": Language.CPP, ".cu": Language.CUDA, ".py": Language.PYTHON}
+from hone.methods.files import SUFFIXES, language_of
+from hone.records import Definition, Solution, Trace
 
 
 def judge_file(file: Path, name: str, config: Path) -> Trace:
@@ -23,9 +22,9 @@ def judge_file(file: Path, name: str, config: Path) -> Trace:
     if tolerance_source not in settings.sources:
         hint = closest(tolerance_source, settings.sources)
         raise ConfigError(f"source '{tolerance_source}' is not in the config{hint}", where="--definition")
-    if file.suffix not in SUFFIXES:
-        raise ConfigError(f"suffix '{file.suffix}' is none of {', '.join(SUFFIXES)}", where=str(file))
-    language = SUFFIXES[file.suffix]
+    language = language_of(file)
+    if language is None:
+        raise ConfigError(f"the name ends in none of {', '.join(SUFFIXES)}", where=str(file))
     try:
         source = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -35,7 +34,10 @@ def judge_file(file: Path, name: str, config: Path) -> Trace:
     store = Path(settings.paths.store)
     definitions = {name: definition}
     timeout_s = settings.judge.build_timeout_s
-    (build,) = build_all([solution], definitions, store=store, timeout_s=timeout_s, workers=1, progress=False)
+    extensions = settings.judge.device == "cuda"
+    (build,) = build_all(
+        [solution], definitions, store=store, timeout_s=timeout_s, workers=1, extensions=extensions, progress=False
+    )
     workload = workload_of(definition, settings.sources[tolerance_source].tolerance)
     (trace,) = judge_all(
         [solution], {solution.id: build}, definitions, {name: workload}, settings.judge,

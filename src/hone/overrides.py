@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hone.config import closest
+from hone.config import UNPROMPTED, closest
 from hone.errors import ConfigError
 
 
@@ -31,7 +31,7 @@ def override(
     if experiments:
         changed["experiments"] = {name: known[name] for name in experiments}
     for experiment in changed.get("experiments", {}).values():
-        if experiment.get("method") == "gold":
+        if experiment.get("method") in UNPROMPTED:
             continue
         experiment.update(_given(fields))
         if _given(sampling):

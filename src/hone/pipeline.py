@@ -168,15 +168,30 @@ def gold(
     write_records(solutions, kernels)
 
 
+def files(
+    name: str, model: str, experiment: Experiment, batch: Numbers, definitions: Iterable[Path], *,
+    candidates: Path, solutions: Path,
+) -> None:  # fmt: skip
+    """The solutions that lie in the experiment's folder, instead of a model's."""
+    from hone.methods import files as folder
+
+    rows, kernels = folder.candidates(name, model, experiment, batch, read_all(definitions, Definition))
+    write_records(candidates, rows)
+    write_records(solutions, kernels)
+
+
 def build(
-    solutions: Path, definitions: Iterable[Path], *, store: Path, timeout_s: float, workers: int, output: Path
-) -> None:
+    solutions: Path, definitions: Iterable[Path], *, store: Path, timeout_s: float, workers: int, device: str,
+    output: Path,
+) -> None:  # fmt: skip
     """Shared objects, or what the compiler said, of a batch's solutions; MachineError when there is no compiler."""
     from hone.build import build_all
 
     known = {item.name: item for item in read_all(definitions, Definition)}
     kernels = read_records(solutions, Solution)
-    builds = build_all(kernels, known, store=store, timeout_s=timeout_s, workers=workers, progress=True)
+    builds = build_all(
+        kernels, known, store=store, timeout_s=timeout_s, workers=workers, extensions=device == "cuda", progress=True
+    )
     missing = [item for item in builds if item.status is BuildStatus.NO_COMPILER]
     if missing:
         problem = f"{len(missing)} solutions wait for a compiler: {missing[0].log.splitlines()[0]}"
@@ -215,6 +230,7 @@ def tables(
     *,
     definitions: Iterable[Path],
     candidates: Iterable[Path],
+    solutions: Iterable[Path],
     traces: Iterable[Path],
     answers: Iterable[Path],
     builds: Iterable[Path],
@@ -222,7 +238,7 @@ def tables(
     published: Path,
     folder: Path,
 ) -> None:
-    """All tables, as CSV and Markdown."""
+    """All tables, as CSV and Markdown; `solutions` are those of the `files` experiments."""
     from hone.analysis.provenance import Provenance
     from hone.analysis.stage import make_tables
 
@@ -230,6 +246,7 @@ def tables(
         settings,
         definitions=read_all(definitions, Definition),
         candidates=read_all(candidates, Candidate),
+        solutions=read_all(solutions, Solution),
         traces=read_all(traces, Trace),
         answers=read_all(answers, Answer),
         builds=read_all(builds, Build),

@@ -16,6 +16,8 @@ CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = (
     0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
 )  # fmt: skip
 CLONE_THREAD = 0x00010000
+CLONE_NEWNS = 0x00020000
+_MS_REC, _MS_PRIVATE, _MS_RESTRICTED = 1 << 14, 1 << 18, 2 | 4 | 8
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -32,6 +34,14 @@ def prctl(option: int, value: int) -> bool:
 def unshare(flags: int) -> bool:
     """Enter new namespaces; a new process namespace holds children only."""
     return bool(_libc.unshare(ctypes.c_int(flags)) == 0)
+
+
+def mount_own_proc() -> bool:
+    """Let the calling process see a /proc of its own process namespace, in a mount namespace of its own."""
+    if not unshare(CLONE_NEWNS):
+        return False
+    private = _libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_PRIVATE | _MS_REC), None) == 0
+    return private and bool(_libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(_MS_RESTRICTED), None) == 0)
 
 
 def drop_capabilities() -> bool:
@@ -105,6 +115,7 @@ _REFUSED = {
 }  # fmt: skip
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
+_AF_UNIX = 1
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _SPECULATION_ALLOWED = 4
 _SIGNALS = {"x86_64": (62, 234), "aarch64": (129, 131)}  # kill, tgkill
@@ -117,15 +128,15 @@ _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 Instruction = tuple[int, int, int, int]
 
 
-def forbid_processes_and_sockets(pid: int) -> bool:
+def forbid_processes_and_sockets(pid: int, *, local: bool = False) -> bool:
     """Install the system call filter for the process `pid` (the caller): threads may be made, processes may not.
 
-    Signals may go to the process itself only. Needs `no new privileges`; false on machines other than x86-64, arm64.
+    Signals may go to the process itself only; with `local`, sockets of this machine's own kind may be made. Needs `no new privileges`; false on machines other than x86-64, arm64.
     """
     machine = platform.machine()
     if machine not in _REFUSED:
         return False
-    program = _filter_program(machine, pid)
+    program = _filter_program(machine, pid, local=local)
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
     body = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("@HP", len(program), ctypes.addressof(body))
@@ -135,8 +146,10 @@ def forbid_processes_and_sockets(pid: int) -> bool:
     return any(_libc.syscall(*arguments, ctypes.c_uint(flags), address) == 0 for flags in (_SPECULATION_ALLOWED, 0))
 
 
-def _filter_program(machine: str, pid: int) -> Sequence[Instruction]:
+def _filter_program(machine: str, pid: int, *, local: bool) -> Sequence[Instruction]:
     kill, tgkill = _SIGNALS[machine]
+    refused = dict(_REFUSED[machine])
+    socket = refused.pop("socket") if local else refused["socket"]
     program: list[Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, _AUDIT_ARCH[machine]),
@@ -145,8 +158,10 @@ def _filter_program(machine: str, pid: int) -> Sequence[Instruction]:
         (_AT_LEAST, 0, 1, 0x40000000),  # x86's third way to call the kernel
         (_RETURN, 0, 0, _REFUSE),
     ]
-    for number in _REFUSED[machine].values():
+    for number in refused.values():
         program += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSE)]
+    if local:
+        program += _first_argument(socket, _EQUAL, _AF_UNIX)
     # clone3 hides its flags in memory; told that there is none, the C library falls back to clone.
     program += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, _NO_SUCH_CALL)]
     program += _first_argument(_CLONE[machine], _ANY_BIT, CLONE_THREAD)

@@ -47,6 +47,7 @@ def test_the_grid_is_whole_without_any_answer():
         ("no_trace", "missing", "unresolved", False),
         (Status.NOT_JUDGED, "not_judged", "unresolved", False),
         (Status.INPUT_CHANGED, "input_changed", "value", True),
+        (Status.IMPRECISE, "imprecise", "value", True),
     ],
 )
 def test_outcome_of_one_answer(outcome, status, category, resolved):
@@ -70,6 +71,35 @@ def test_a_verdict_comes_before_a_broken_machine_and_all_workloads_count():
     assert frame_of(made)["category"].tolist() == ["unresolved"]
     made.traces.append(trace(made.settings, solution, PROBLEM, Status.WRONG_VALUE, workload="fourth"))
     assert frame_of(made)["category"].tolist() == ["value"]
+
+
+def test_findings_leave_it_correct_and_credit_no_speedup():
+    made = world(problems=["level1/1"])
+    made.add((PROBLEM, 0, 0), 2.0)
+    (row,) = frame_of(made).to_dict("records")
+    assert (row["findings"], row["credited_torch_eager"]) == ("", row["speedup_torch_eager"])
+    solution = made.candidates[0].solution
+    # One doubtful workload makes the whole doubtful.
+    made.traces.append(
+        trace(made.settings, solution, PROBLEM, speedup=8.0, workload="second", findings=("below_floor", "throttled"))
+    )
+    (row,) = frame_of(made).to_dict("records")
+    assert row["correct"]
+    assert row["findings"] == "below_floor; throttled"
+    assert (row["speedup_torch_eager"], row["credited_torch_eager"]) == (pytest.approx(4.0), 0)
+
+
+def test_a_files_experiment_has_a_row_a_file_and_no_strays():
+    experiment = {"method": "files", "files": "f", "limit": 1, "models": ["reference/model"]}
+    made = World(settings_for({1: 4}, files=experiment), [definition(1, 1)])
+    made.add_file("a.cu", 2.0)
+    made.add_file("b.cu", "no_trace")
+    frame = frame_of(made)
+    assert frame["label"].tolist() == ["a.cu", "b.cu"]
+    assert frame["status"].tolist() == ["passed", "missing"]
+    made.add_file("c.cu", 2.0, problem="mini/level1/2_problem")
+    with pytest.raises(RecordError, match="does not ask for"):
+        frame_of(made)
 
 
 def test_two_candidates_of_one_place_and_strays_are_refused():

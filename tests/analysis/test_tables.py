@@ -21,6 +21,8 @@ DESIGN = {
     "kernelbench_sampling": "experiment model level k p n fast_p ci_low ci_high",
     "kernelbench_refinement": "experiment model level turn p n fast_p ci_low ci_high",
     "judge_gold": "definition status speedup gpu_held_s wall_s",
+    "judge_exploits": "exploit group language status expected speedup earned",
+    "judge_repeatability": "definition workload solution run speedup",
     "judge_cost": "definition solution phase seconds where",
     "llm_cost": "experiment model calls input_tokens output_tokens cost_usd",
 }
@@ -88,6 +90,18 @@ def test_a_correct_kernel_without_a_time_is_open_above_zero_only(tmp_path):
     assert not len(read_table("kernelbench_speedups", tmp_path))
 
 
+def test_a_doubtful_time_is_shown_and_earns_nothing(tmp_path):
+    made = world(limit=2)
+    made.add((PROBLEMS[0], 0, 0), 50.0, findings=("below_floor",))
+    made.add((PROBLEMS[1], 0, 0), 2.0)
+    table = read_table("kernelbench_fast_p", made.make(tmp_path))
+    correct, fast = (row_of(table, subset="all", p=p) for p in (0.0, 0.5))
+    assert (correct["fast_p"], fast["fast_p"]) == (1, 0.5)
+    assert (fast["unresolved"], fast["doubtful"], fast["geomean_speedup"]) == (0, 1, pytest.approx(2.0))
+    shown = row_of(read_table("kernelbench_speedups", tmp_path), definition=PROBLEMS[0])
+    assert (shown["speedup"], shown["findings"]) == (pytest.approx(50.0), "below_floor")
+
+
 def test_sampling_by_hand(tmp_path):
     made = world(samples=5, limit=2)
     for sample in range(5):
@@ -136,7 +150,7 @@ def test_errors_count_every_answer_once_per_level(tables):
         samples = 5 if name == "repeated" else 1
         assert rows["count"].sum() == {"1": 10, "2": 6, "all": 16}[level] * samples == rows["answers"].iloc[0]
         assert rows["share"].sum() == pytest.approx(1)
-    assert "gold" not in set(errors["experiment"])
+    assert not {"gold", "files"} & set(errors["experiment"])
 
 
 def test_published_numbers_stand_beside_all_problems_only(tables):
@@ -179,10 +193,13 @@ def test_judge_cost_knows_phases_builds_and_gpus(tmp_path):
     made.add((PROBLEMS[1], 0, 0), 2.0)
     on_gpu = made.traces[1].environment.model_copy(update={"driver": "580.1", "device": "H200"})
     made.traces[1] = made.traces[1].model_copy(update={"environment": on_gpu})
+    made.traces[1] = made.traces[1].model_copy(update={"phase_s": {"load": 0.25, "compile_triton": 0.75}})
     made.traces.append(made.traces[0])  # the same verdict out of the store, in another file
     made.builds = [Build(solution=made.traces[0].solution, status=BuildStatus.REJECTED, seconds=3.0)]
     cost = read_table("judge_cost", made.make(tmp_path))
     assert cost.groupby("where")["seconds"].sum().to_dict() == pytest.approx({"cpu": 4.0, "gpu": 1.0})
+    triton = row_of(cost, phase="compile_triton")  # a phase that nothing else knows of
+    assert (triton["seconds"], triton["where"], triton["definition"]) == (0.75, "gpu", PROBLEMS[1])
     build = row_of(cost, phase="build")
     assert (build["definition"], build["status"]) == (PROBLEMS[0], "rejected")
     assert row_of(read_table("kernelbench_fast_p", tmp_path), subset="all", p=0.0)["device"] == "H200; Test CPU"

@@ -19,6 +19,7 @@ from hone.records import (
     LLMRequest,
     Performance,
     Sampling,
+    Solution,
     SoundnessFlag,
     Status,
     Timing,
@@ -66,13 +67,15 @@ def definition(level: int, number: int, sound: bool = True, source: str = "mini"
     )
 
 
-def trace(settings, solution, problem, status=Status.PASSED, speedup=None, workload="w", **changes) -> Trace:
+def trace(
+    settings, solution, problem, status=Status.PASSED, speedup=None, workload="w", findings=(), **changes
+) -> Trace:
     """`speedup` None: judged but not timed."""
     performance = None
     if status is Status.PASSED and speedup is not None:
         baselines = {name: Timing(samples_ms=(2.0, 2.1, 1.9)) for name in settings.baselines}
         own = Timing(samples_ms=tuple(sample / speedup for sample in (2.0, 2.1, 1.9)))
-        performance = Performance(solution=own, baselines=baselines)
+        performance = Performance(solution=own, baselines=baselines, findings=findings)
     values = {
         "solution": solution,
         "definition": problem,
@@ -116,6 +119,7 @@ class World:
     settings: Settings
     definitions: list[Definition]
     candidates: list[Candidate] = field(default_factory=list)
+    solutions: list[Solution] = field(default_factory=list)
     traces: list[Trace] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     builds: list[Build] = field(default_factory=list)
@@ -124,6 +128,22 @@ class World:
         """`outcome`: a speedup, a Status, `untimed`, `no_code` or `no_trace`, at (definition, turn, sample)."""
         name, turn, sample = place
         solution = None if outcome == "no_code" else digest([experiment, model, name, turn, sample])
+        self._add_candidate(place, experiment, model, solution)
+        if self.settings.experiments[experiment].method != "gold":
+            self.answers.append(answer(place, experiment, model, cost=0.01))
+        self._add_trace(solution, name, outcome, **changes)
+
+    def add_file(self, label, outcome, *lines, problem="mini/level1/1_problem", experiment="files", **changes):
+        """A file of a `files` experiment whose comments are `lines`; `outcome` as in `add`."""
+        source = "".join(f"// {line}\n" for line in lines) + f"void launch(); // {label}\n"
+        solution = Solution(definition=problem, language="cuda", entry_point="launch", source=source)
+        sample = sum(item.experiment == experiment and item.definition == problem for item in self.candidates)
+        self.solutions.append(solution)
+        self._add_candidate((problem, 0, sample), experiment, "reference/model", solution.id, label=label)
+        self._add_trace(solution.id, problem, outcome, **changes)
+
+    def _add_candidate(self, place, experiment, model, solution, label=""):
+        name, turn, sample = place
         self.candidates.append(
             Candidate(
                 experiment=experiment,
@@ -136,10 +156,11 @@ class World:
                 completion_key="k",
                 solution=solution,
                 problem="" if solution else "no code block",
+                label=label,
             )
         )
-        if self.settings.experiments[experiment].method != "gold":
-            self.answers.append(answer(place, experiment, model, cost=0.01))
+
+    def _add_trace(self, solution, name, outcome, **changes):
         if isinstance(outcome, Status):
             self.traces.append(trace(self.settings, solution, name, outcome, **changes))
         elif outcome not in ("no_code", "no_trace"):
@@ -150,7 +171,8 @@ class World:
         """Write the tables and return their folder."""
         provenance = Provenance.of(self.settings, "abc123")
         records = (self.definitions, self.candidates, self.traces, self.answers)
-        make_tables(self.settings, *records, provenance, folder, builds=self.builds, published_dir=PUBLISHED)
+        further = {"solutions": self.solutions, "builds": self.builds, "published_dir": PUBLISHED}
+        make_tables(self.settings, *records, provenance, folder, **further)
         return folder
 
 
@@ -166,13 +188,18 @@ def big_world(models=("recorded/demo", "openai/o4-mini"), levels=None) -> World:
         repeated={"models": list(models), "samples": 5, "published_as": "repeated_10"},
         refine={"models": list(models)} | refine,
         gold={"method": "gold", "models": ["reference/model"]},
+        files={"method": "files", "models": ["reference/model"], "files": "evil"},
     )
     definitions = [
         definition(level, number, sound=number != 2) for level in levels for number in range(1, levels[level] + 1)
     ]
     world, rng = World(settings, definitions), np.random.default_rng(1)
     others = [status for status in Status if status.resolved and status is not Status.PASSED]
+    world.add_file("honest.cu", 2.0, "group: honest", "expected: passed", "earns: fast")
+    world.add_file("replay.cu", Status.WRONG_VALUE, "group: 3", "expected: wrong_value | runtime_error", "earns: none")
     for name, experiment in settings.experiments.items():
+        if experiment.method == "files":
+            continue
         for model in experiment.models:
             for item in definitions:
                 for sample in range(experiment.samples):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.methods.feedback import LOG_LIMIT, TIMEOUT_SENTENCE, previous_answer
+from hone.methods.feedback import LOG_LIMIT, TIMEOUT_SENTENCE, VERDICTS, previous_answer
 from hone.records import Build, BuildStatus, Candidate, Performance, Solution, Status, Timing, Trace
 
 SOLUTION = Solution(definition="tiny/level1/1_Bias", language="cpp", entry_point="launch", source="void launch();\n")
@@ -48,6 +48,30 @@ def test_e_shows_the_detail_of_every_failure(candidate, trace, status):
         candidate, SOLUTION, BUILT, with_status(trace, status, detail="element 7 is 3"), ("execution",)
     ).execution
     assert "element 7 is 3" in text
+
+
+def test_every_failure_has_a_sentence_of_its_own():
+    spoken = {Status.PASSED, Status.TIMEOUT, Status.COMPILE_ERROR}  # told from times, by one sentence, from the build
+    assert set(VERDICTS) == set(Status) - spoken
+    assert len(set(VERDICTS.values())) == len(VERDICTS)
+
+
+def test_an_imprecise_kernel_is_told_so(candidate, trace):
+    judged = with_status(trace, Status.IMPRECISE, detail="error 3e-3, the reference's 2e-7")
+    text = previous_answer(candidate, SOLUTION, BUILT, judged, ("execution",)).execution
+    assert text.startswith("It ran and is within the tolerance, but much less precise than the reference:")
+    assert "the reference's 2e-7" in text
+
+
+def test_a_doubtful_time_is_told_and_credits_nothing(candidate, trace):
+    performance = Performance(
+        solution=Timing(samples_ms=(0.5,)), baselines={"torch_eager": Timing(samples_ms=(1.25,))},
+        findings=("below_floor",),
+    )  # fmt: skip
+    judged = with_status(trace, Status.PASSED, performance=performance)
+    text = previous_answer(candidate, SOLUTION, BUILT, judged, ("execution",)).execution
+    assert text.startswith("It is correct. It takes 0.5 ms")
+    assert text.endswith("This time is doubtful (below_floor), so no speedup is credited.")
 
 
 def test_a_timeout_is_one_fixed_sentence(candidate, trace):

@@ -15,6 +15,7 @@ rule build:
     params:
         store=settings.paths.store,
         timeout_s=settings.judge.build_timeout_s,
+        device=settings.judge.device,
         code=code_digest("build", "launcher", "records", "syscalls"),
     script:
         "../scripts/build.py"

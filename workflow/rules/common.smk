@@ -5,11 +5,12 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from hone.code import code_digest
-from hone.config import load, model_slug
+from hone.config import UNPROMPTED, load, model_slug
 from hone.errors import HoneError
 from hone.files import require_writable
 from hone.llm.names import parse_model
 from hone.locks import forget_dead_runs
+from hone.methods.files import source_files
 from hone.references import check_references
 
 try:
@@ -24,9 +25,10 @@ except HoneError as error:
 run_lock = forget_dead_runs(Path(".snakemake"))
 
 PROMPTED = [
-    name for name, item in settings.experiments.items() if item.method != "gold"
+    name for name, item in settings.experiments.items() if item.method not in UNPROMPTED
 ]
 GOLD = [name for name, item in settings.experiments.items() if item.method == "gold"]
+FILES = [name for name, item in settings.experiments.items() if item.method == "files"]
 LEVELS = sorted(
     {
         (item.source, level)
@@ -77,6 +79,15 @@ def every_shard(stage, experiments):
         for turn in range(settings.experiments[name].turns)
         for batch in settings.batches(name)
     ]
+
+
+def judge_threads():
+    """Cores that a job of the judge takes; a GPU's judge waits most of the time for the GPU."""
+    if settings.judge.device == "cuda":
+        return 2
+    return (
+        workflow.cores if settings.judge.timing and workflow.cores else settings.judge.threads
+    )
 
 
 # What a rule's wildcards stand for.
@@ -136,6 +147,12 @@ def templates(wildcards):
     return sorted(
         glob(f"config/prompts/{method}/*.md") + glob("config/prompts/parts/*.md")
     )
+
+
+def files_of_experiment(wildcards):
+    """The solutions that lie in the experiment's folder: editing one is a change of that one alone."""
+    folder = settings.experiments[wildcards.experiment].files
+    return [str(path) for path in source_files(Path(folder))]
 
 
 def prompts_of_turn(wildcards):

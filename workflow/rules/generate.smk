@@ -117,6 +117,31 @@ if GOLD:
             "../scripts/gold.py"
 
 
+if FILES:
+
+    rule files:
+        # Solutions that lie in a folder: exploits and honest kernels that try the judge, or kernels of your own.
+        input:
+            definitions=definitions_of,
+            files=files_of_experiment,
+        output:
+            candidates=shard("candidates"),
+            solutions=shard("solutions"),
+        log:
+            "results/logs/files/{experiment}/{model}/turn{turn}/{batch}.log",
+        wildcard_constraints:
+            experiment="|".join(FILES),
+        conda:
+            "../../envs/hone.yaml"
+        params:
+            experiment=experiment_params(*SELECTION, "files"),
+            batch=batch_numbers,
+            model=model_name,
+            code=code_digest("methods/files", "methods/extract", "records"),
+        script:
+            "../scripts/files.py"
+
+
 checkpoint gate:
     # Jobs behind the gate are planned after generation, so that their inputs' checksums decide: a prompt edit that
     # gives the same kernels builds and judges nothing.

@@ -14,8 +14,10 @@ rule judge:
         "results/benchmarks/judge/{experiment}/{model}/turn{turn}/{batch}.tsv"
     conda:
         "../../envs/hone.yaml"
-    # A job that takes times has the machine to itself: nothing else is scheduled beside it.
-    threads: workflow.cores if settings.judge.timing and workflow.cores else settings.judge.threads
+    # On a CPU a job that takes times has the machine to itself. A GPU's times do not suffer from compilers beside it.
+    threads: judge_threads()
+    resources:
+        gpu=1 if settings.judge.device == "cuda" else 0,
     params:
         protocol=settings.judge.model_dump(mode="json"),
         baselines=settings.baselines,

@@ -6,6 +6,7 @@ TABLES = [
     "kernelbench_refinement",
     "kernelbench_speedups",
     "judge_gold",
+    "judge_exploits",
     "judge_cost",
     "llm_cost",
 ]
@@ -31,6 +32,7 @@ rule tables:
             for source, level in LEVELS
         ],
         candidates=every_shard("candidates", settings.experiments),
+        solutions=every_shard("solutions", FILES),  # their comments say what is expected
         builds=every_shard("builds", settings.experiments),
         traces=every_shard("traces", settings.experiments),
         answers=every_shard("answers", PROMPTED),
@@ -50,7 +52,7 @@ rule tables:
         settings=settings.model_dump(
             mode="json", include={"sources", "experiments", "analysis", "baselines"}
         ),
-        code=code_digest("analysis", "records"),
+        code=code_digest("analysis", "methods/files", "records"),
     script:
         "../scripts/tables.py"
 

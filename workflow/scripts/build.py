@@ -12,5 +12,6 @@ with reported(snakemake.log):
         store=Path(snakemake.params.store),
         timeout_s=snakemake.params.timeout_s,
         workers=snakemake.threads,
+        device=snakemake.params.device,
         output=Path(snakemake.output[0]),
     )

@@ -11,6 +11,7 @@ with reported(snakemake.log):
         load({**snakemake.config, **snakemake.params.settings}),
         definitions=[Path(path) for path in snakemake.input.definitions],
         candidates=[Path(path) for path in snakemake.input.candidates],
+        solutions=[Path(path) for path in snakemake.input.solutions],
         traces=[Path(path) for path in snakemake.input.traces],
         answers=[Path(path) for path in snakemake.input.answers],
         builds=[Path(path) for path in snakemake.input.builds],

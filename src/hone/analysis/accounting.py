@@ -18,7 +18,10 @@ def gold_rows(frame: pd.DataFrame, context: Context) -> list[Row]:
 
 
 def judge_cost_rows(traces: Iterable[Trace], builds: Iterable[Build], provenance: Provenance) -> list[Row]:
-    """judge_cost: seconds of each phase of each verdict, and of each build; a verdict that came twice counts once."""
+    """judge_cost: seconds of each phase of each verdict, and of each build; a verdict that came twice counts once.
+
+    Whatever phases a verdict has are listed. They were spent where the solution ran; a build is always the CPU's.
+    """
     rows: list[Row] = []
     definition_of: dict[str, str] = {}
     for trace in _distinct(traces):

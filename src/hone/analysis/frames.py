@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from hone.analysis.metrics import geometric_mean, paired_ratio_interval
-from hone.analysis.provenance import of_trace, on_gpu
-from hone.config import KernelBenchSource, Settings
+from hone.analysis.provenance import joined, of_trace, on_gpu
+from hone.config import Experiment, KernelBenchSource, Settings
 from hone.errors import RecordError
 from hone.records import Answer, Candidate, Definition, Status, Trace, UnsupportedProblem
 
@@ -33,6 +33,7 @@ CATEGORY: dict[str, str] = {
     Status.WRONG_SHAPE: "shape",
     Status.WRONG_VALUE: "value",
     Status.INPUT_CHANGED: "value",
+    Status.IMPRECISE: "value",
     NO_CODE: "no_code",
     Status.TIMEOUT: "timeout",
     Status.NOT_JUDGED: "unresolved",
@@ -45,13 +46,16 @@ CATEGORIES = tuple(dict.fromkeys(CATEGORY.values()))
 
 FRAME_COLUMNS = (
     *("experiment", "method", "model", "level", "number", "definition", "sound", "turn", "sample"),
-    *("solution", "status", "category", "resolved", "correct", "detail", "latency_ms", "wall_s", "gpu_held_s"),
+    *("label", "solution", "status", "category", "resolved", "correct", "detail", "findings"),
+    *("latency_ms", "wall_s", "gpu_held_s"),
     *("device", "driver", "protocol", "torch"),
     *("prompt_differs", "cost_usd", "input_tokens", "output_tokens"),
 )
 """Columns of every frame; SPEED_COLUMNS, each with `_<baseline>`, follow for every baseline of the config."""
 
-SPEED_COLUMNS = ("speedup", "speedup_low", "speedup_high", "baseline_ms")
+SPEED_COLUMNS = ("speedup", "speedup_low", "speedup_high", "baseline_ms", "credited")
+"""`speedup` is what was measured. `credited` is what counts for fast_p at p > 0: 0, so never faster, where a finding
+makes the time doubtful (records.Performance.findings), although the solution is correct; else the speedup."""
 
 
 class Place(NamedTuple):
@@ -116,13 +120,14 @@ def build_frame(
 ) -> pd.DataFrame:
     """The full grid of all experiments, one row an answer, sorted by experiment, model, problem, sample, turn.
 
+    A `files` experiment has a row for each of its candidates: how many files a problem has, the config does not say.
     Raises RecordError for two candidates of one place, or for one that the config does not ask for.
     """
     by_place = _index(candidates)
     paid = _answers_by_place(answers)
     verdicts = {solution: verdict_of(group, settings) for solution, group in _by_solution(traces).items()}
     rows = []
-    for place, fixed in _grid(settings, definitions, unsupported):
+    for place, fixed in _grid(settings, definitions, unsupported, list(by_place)):
         candidate = by_place.pop(place, None)
         rows.append({**place._asdict(), **fixed, **_outcome(candidate, verdicts), **_paid(paid.get(place, []))})
     if by_place:
@@ -137,9 +142,12 @@ def build_frame(
 
 
 def _grid(
-    settings: Settings, definitions: Sequence[Definition], unsupported: Sequence[UnsupportedProblem]
+    settings: Settings,
+    definitions: Sequence[Definition],
+    unsupported: Sequence[UnsupportedProblem],
+    places: Sequence[Place],
 ) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Every answer that the config asks for, with what is known of its place."""
+    """Every answer that the config asks for, with what is known of its place; `places` are those of all candidates."""
     for name, experiment in settings.experiments.items():
         chosen = [
             problem
@@ -154,9 +162,20 @@ def _grid(
                     "number": problem.number,
                     "sound": problem.sound,
                 }
-                for sample in range(experiment.samples):
-                    for turn in range(experiment.turns):
-                        yield Place(name, model, problem.name, turn, sample), fixed
+                for place in _places(name, experiment, model, problem, places):
+                    yield place, fixed
+
+
+def _places(
+    name: str, experiment: Experiment, model: str, problem: Problem, places: Sequence[Place]
+) -> Iterator[Place]:
+    """An experiment's answers to one problem, by sample and turn."""
+    if experiment.method == "files":
+        yield from sorted(place for place in places if place[:3] == (name, model, problem.name))
+        return
+    for sample in range(experiment.samples):
+        for turn in range(experiment.turns):
+            yield Place(name, model, problem.name, turn, sample)
 
 
 def _index(candidates: Iterable[Candidate]) -> dict[Place, Candidate]:
@@ -194,13 +213,15 @@ def verdict_of(traces: Sequence[Trace], settings: Settings) -> dict[str, Any]:
     """Columns of one solution from its traces, one a workload.
 
     It passed when all workloads passed; a failed one decides before an unresolved one. Over several workloads times
-    and speedups are geometric means; an interval exists for a single one.
+    and speedups are geometric means; an interval exists for a single one. A solution with findings counts as correct,
+    but no speedup is credited: its `credited` is 0.
     """
     deciding = min(traces, key=lambda trace: (trace.status is Status.PASSED, not trace.status.resolved))
     wall_s = sum(sum(trace.phase_s.values()) for trace in traces)
     columns: dict[str, Any] = {
         "status": str(deciding.status),
         "detail": deciding.detail,
+        "findings": joined(found for trace in traces if trace.performance for found in trace.performance.findings),
         "wall_s": wall_s,
         "gpu_held_s": wall_s if on_gpu(deciding) else 0.0,
         **of_trace(deciding),
@@ -211,15 +232,17 @@ def verdict_of(traces: Sequence[Trace], settings: Settings) -> dict[str, Any]:
 
 
 def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
-    """Latency and speedups of a solution that passed; absent ones stay NaN."""
+    """Latency and speedups of a solution that passed; absent ones stay NaN. Findings credit a speedup of 0."""
     timed = [trace.performance for trace in traces if trace.performance is not None]
     if len(timed) < len(traces):
         return {}
     columns = {"latency_ms": geometric_mean([item.solution.latency_ms for item in timed])}
+    doubtful = any(item.findings for item in timed)
     for name in settings.baselines:
         if not all(name in item.baselines for item in timed):
             continue
         columns[f"speedup_{name}"] = geometric_mean([item.speedup(name) for item in timed])
+        columns[f"credited_{name}"] = 0.0 if doubtful else columns[f"speedup_{name}"]
         columns[f"baseline_ms_{name}"] = geometric_mean([item.baselines[name].latency_ms for item in timed])
         if len(timed) == 1:
             interval = paired_ratio_interval(
@@ -231,7 +254,8 @@ def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
 
 def _outcome(candidate: Candidate | None, verdicts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Status columns of one row."""
-    found: dict[str, Any] = {"solution": "", "detail": "", "device": "", "driver": "", "protocol": "", "torch": ""}
+    empty = ("label", "solution", "detail", "findings", "device", "driver", "protocol", "torch")
+    found: dict[str, Any] = dict.fromkeys(empty, "") | ({"label": candidate.label} if candidate else {})
     if candidate is None:
         found |= {"status": MISSING, "detail": "no candidate"}
     elif candidate.solution is None:

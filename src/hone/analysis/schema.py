@@ -51,6 +51,7 @@ COLUMNS: dict[str, Column] = {
     "unresolved": Column("int", "answers without a verdict: not judged, machine broke, lost; or correct but not timed"),
     "statistic": Column("text", "what one problem contributes"),
     "geomean_speedup": Column("float", "geometric mean of the speedup of correct timed kernels (of the best turn)"),
+    "doubtful": Column("int", "correct answers whose time is doubtful (see findings): not faster at any p > 0"),
     "prompt_differs": Column("int", "recorded answers whose prompt is no longer the one that they were given to"),
     "published": Column("float", "the paper's number, as a share 0 to 1"),
     "published_source": Column("text", "where the paper prints it, and how exactly"),
@@ -68,6 +69,23 @@ COLUMNS: dict[str, Column] = {
     "sound": Column("bool", "no defect of the problem is known"),
     "status": Column("text", "verdict"),
     "detail": Column("text", "the verdict's reason"),
+    "findings": Column("text", "what makes the time doubtful; such a time is shown, but no speedup is credited"),
+    "exploit": Column("text", "name of the file"),
+    "group": Column("text", "which kind of exploit the file is, by number, or `honest`; as the file says"),
+    "language": Column("text", "what the file is written in"),
+    "expected": Column("text", "the verdicts that the file allows itself, with | between them"),
+    "as_expected": Column(
+        "text", "yes or no: whether the verdict is one of them; empty without verdict or expectation"
+    ),
+    "earns": Column("text", "`none`: the file may pass but must gain nothing by its trick; `fast`: honest and fast"),
+    "earned": Column(
+        "text",
+        "exploits: whether one passed with more than 1.05 times the credited speedup of the best honest file for the "
+        "same problem (of the reference, where there is none); honest files: whether the judge accused one, by a "
+        "verdict that is not expected or by findings",
+    ),
+    "workload": Column("text", "digest of sizes, data type, seed and tolerance"),
+    "run": Column("int", "1: the first of the two folders compared; 2: the second"),
     "speedup": Column("float", "median time of the baseline over median time of the solution"),
     "speedup_low": Column("float", "lower end of the speedup's interval, runs resampled in pairs"),
     "speedup_high": Column("float", "upper end of that interval"),
@@ -97,12 +115,14 @@ COLUMNS: dict[str, Column] = {
 
 _INTERVAL = ("p", "n", "fast_p", "ci_low", "ci_high")
 _PUBLISHED = ("published", "published_source")
+_ANSWER = ("sound", "turn", "sample", "solution")
+_TIMES = ("speedup_low", "speedup_high", "latency_ms", "baseline_ms", "findings")
 
 TABLES: dict[str, Table] = {
     "kernelbench_fast_p": Table(
         "fast_p: share of problems whose kernel is correct and more than p times as fast",
         ("experiment", "model", "method", "level", "subset", "baseline", *_INTERVAL),
-        ("unresolved", "statistic", "geomean_speedup", "prompt_differs", *_PUBLISHED),
+        ("unresolved", "doubtful", "statistic", "geomean_speedup", "prompt_differs", *_PUBLISHED),
     ),
     "kernelbench_errors": Table(
         "What became of the answers",
@@ -112,7 +132,7 @@ TABLES: dict[str, Table] = {
     "kernelbench_speedups": Table(
         "Speedup of every correct kernel",
         ("experiment", "model", "method", "level", "definition", "baseline", "speedup"),
-        ("speedup_low", "speedup_high", "latency_ms", "baseline_ms", "sound", "turn", "sample", "solution"),
+        (*_TIMES, *_ANSWER),
     ),
     "kernelbench_sampling": Table(
         "Repeated sampling: fast_p@k and pass@k",
@@ -127,7 +147,17 @@ TABLES: dict[str, Table] = {
     "judge_gold": Table(
         "The references judged as solutions",
         ("definition", "status", "speedup", "gpu_held_s", "wall_s"),
-        ("detail", "experiment", "baseline", "speedup_low", "speedup_high", "latency_ms", "baseline_ms", "solution"),
+        ("detail", "experiment", "baseline", *_TIMES, "solution"),
+    ),
+    "judge_exploits": Table(
+        "Exploits and honest kernels out of a folder, judged",
+        ("exploit", "group", "language", "status", "expected", "speedup", "earned"),
+        ("definition", "experiment", "as_expected", "earns", "baseline", *_TIMES, "detail", "wall_s", "solution"),
+    ),
+    "judge_repeatability": Table(
+        "The same solutions judged twice",
+        ("definition", "workload", "solution", "run", "speedup"),
+        ("experiment", "baseline", "latency_ms", "baseline_ms", "findings"),
     ),
     "judge_cost": Table(
         "Seconds spent on builds and verdicts", ("definition", "solution", "phase", "seconds", "where"), ("status",)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hone.analysis import accounting, tables
+from hone.analysis import accounting, exploits, tables
 from hone.analysis.figures import FIGURES, draw
 from hone.analysis.frames import build_frame
 from hone.analysis.paper_numbers import FOLDER, Matcher, PaperNumbers, read_published
@@ -18,9 +18,10 @@ from hone.analysis.render import read_table, write_table
 from hone.analysis.schema import COLUMNS, TABLES
 from hone.config import Settings
 from hone.files import write_text
-from hone.records import Answer, Build, Candidate, Definition, Trace, UnsupportedProblem
+from hone.records import Answer, Build, Candidate, Definition, Solution, Trace, UnsupportedProblem
 
-TABLE_NAMES = tuple(TABLES)
+TABLE_NAMES = tuple(name for name in TABLES if name != "judge_repeatability")
+"""The tables of a run; that of two runs is made by `hone repeatability`."""
 FIGURE_NAMES = tuple(FIGURES)
 
 
@@ -33,12 +34,14 @@ def make_tables(
     provenance: Provenance,
     out_dir: Path,
     *,
+    solutions: Sequence[Solution] = (),
     builds: Sequence[Build] = (),
     unsupported: Sequence[UnsupportedProblem] = (),
     published_dir: Path = FOLDER,
 ) -> list[Path]:
     """Write all tables of TABLE_NAMES as `<name>.csv` and `<name>.md`; returns the paths.
 
+    `solutions` are those of the `files` experiments, whose comments say what is expected of them.
     Raises ConfigError for an unknown `published_as`, RecordError for candidates that the config does not ask for.
     """
     numbers = PaperNumbers(read_published(published_dir))
@@ -52,6 +55,7 @@ def make_tables(
         "kernelbench_sampling": tables.sampling_rows(frame, context),
         "kernelbench_refinement": tables.refinement_rows(frame, context),
         "judge_gold": accounting.gold_rows(frame, context),
+        "judge_exploits": exploits.exploit_rows(frame, solutions, context),
         "judge_cost": accounting.judge_cost_rows(traces, builds, provenance),
         "llm_cost": accounting.llm_cost_rows(answers, provenance),
     }

@@ -1,7 +1,7 @@
 """The KernelBench tables: functions from the frame of all answers to rows.
 
-`gold` experiments judge the references themselves; they have a table of their own (accounting.py) and are left out
-here.
+`gold` experiments judge the references themselves, `files` experiments what lies in a folder; they have tables of
+their own (accounting.py, exploits.py) and are left out here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hone.analysis.metrics import (
 )
 from hone.analysis.paper_numbers import Matcher
 from hone.analysis.provenance import Provenance
-from hone.config import Settings
+from hone.config import UNPROMPTED, Settings
 
 Row = dict[str, Any]
 SMALL_K = 10
@@ -69,13 +69,21 @@ class Group:
         return self.rows[column].to_numpy().reshape(self.problems, self.samples, self.turns)
 
     def outcomes(self, baseline: str, p: float) -> Floats:
-        """Shape (problems, samples, turns); see metrics.outcomes."""
-        return outcomes(self.cube("correct"), self.cube(f"speedup_{baseline}"), self.cube("resolved"), p)
+        """Shape (problems, samples, turns); see metrics.outcomes.
+
+        What counts is the credited speedup: a correct kernel whose time is doubtful is not faster at any p > 0.
+        """
+        return outcomes(self.cube("correct"), self.cube(f"credited_{baseline}"), self.cube("resolved"), p)
+
+
+def prompted(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of answers by a model."""
+    return frame[~frame["method"].isin(UNPROMPTED)]
 
 
 def groups(frame: pd.DataFrame, settings: Settings) -> Iterator[Group]:
     """Groups by experiment, model and level, each for all and for the sound problems; empty ones are left out."""
-    frame = frame[frame["method"] != "gold"]
+    frame = prompted(frame)
     for (name, model, level), rows in frame.groupby(["experiment", "model", "level"], sort=False):
         experiment = settings.experiments[str(name)]
         ordered = rows.sort_values(["number", "sample", "turn"], kind="stable")
@@ -129,6 +137,7 @@ def fast_p_rows(frame: pd.DataFrame, context: Context) -> list[Row]:
         further = context.provenance.columns(group.rows) | {
             "statistic": _statistic(group),
             "prompt_differs": int(group.rows["prompt_differs"].sum()),
+            "doubtful": int((group.rows["findings"] != "").sum()),
         }
         means = {baseline: _geomean(group, baseline) for baseline in context.settings.baselines}
         for row in _curves(group, context, _score_last, metric, number):
@@ -148,9 +157,9 @@ def _statistic(group: Group) -> str:
 
 
 def _geomean(group: Group, baseline: str) -> float:
-    """Of the best correct timed kernel of each (problem, sample)."""
-    speedup = group.cube(f"speedup_{baseline}").astype(float)
-    best = np.where(np.isnan(speedup), -np.inf, speedup).max(axis=2)
+    """Of the best correct timed kernel of each (problem, sample); those without a credited speedup are left out."""
+    speedup = group.cube(f"credited_{baseline}").astype(float)
+    best = np.where(np.isnan(speedup) | (speedup == 0), -np.inf, speedup).max(axis=2)
     return geometric_mean(best[np.isfinite(best)])
 
 
@@ -196,7 +205,7 @@ def refinement_rows(frame: pd.DataFrame, context: Context) -> list[Row]:
 
 def error_rows(frame: pd.DataFrame, context: Context) -> list[Row]:
     """kernelbench_errors: every category, also those without an answer; level `all` is the levels together."""
-    frame = frame[frame["method"] != "gold"]
+    frame = prompted(frame)
     together = frame.assign(level="all")
     rows: list[Row] = []
     for part in (frame, together):
@@ -215,8 +224,9 @@ def error_rows(frame: pd.DataFrame, context: Context) -> list[Row]:
 
 
 def speedup_rows(frame: pd.DataFrame, context: Context) -> list[Row]:
-    """kernelbench_speedups: one row for each correct timed kernel and baseline."""
-    correct = frame[(frame["method"] != "gold") & frame["correct"].astype(bool)]
+    """kernelbench_speedups: one row for each correct timed kernel and baseline, with what makes a time doubtful."""
+    answers = prompted(frame)
+    correct = answers[answers["correct"].astype(bool)]
     return [
         speeds | {"level": str(item["level"])}
         for item in correct.to_dict("records")

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from hone.build.compile import compile_source, scratch_folder
+from hone.build.extensions import build_with_extensions
 from hone.build.parse import parse
 from hone.build.progress import progress_bar
 from hone.build.toolchain import Toolchain, toolchain_for
@@ -15,6 +16,15 @@ from hone.records import Build, BuildStatus, Definition, Language, Solution, dig
 from hone.store import Store
 
 COMPILED = (Language.CPP, Language.CUDA)
+CUDA_EPILOGUE = """
+
+#undef cudaGetLastError
+#undef cudaGetErrorString
+#include <cuda_runtime.h>
+extern "C" int hone_last_error(void) { return static_cast<int>(cudaGetLastError()); }
+extern "C" const char* hone_error_text(int code) { return cudaGetErrorString(static_cast<cudaError_t>(code)); }
+"""
+"""Stands behind every .cu: the object has a CUDA runtime of its own, which alone knows that a launch failed."""
 
 
 def build_all(
@@ -24,10 +34,12 @@ def build_all(
     store: Path,
     timeout_s: float,
     workers: int,
+    extensions: bool = True,
     progress: bool = True,
 ) -> list[Build]:
     """One build for each solution, in the order given.
 
+    `extensions`: also build what Python solutions build with `load_inline`; of no use where they are judged on a CPU.
     `workers` compilers run at a time, each at most `timeout_s`. A refused source is a build too; a full disk or a
     compiler that the machine broke ends the call (MachineError), and what was built before stays in the store.
     RecordError when a solution's definition is not among `definitions`.
@@ -41,9 +53,12 @@ def build_all(
     distinct = {solution.id: solution for solution in solutions}
     with progress_bar("build", len(distinct), wanted=progress) as advance, ThreadPoolExecutor(workers) as pool:
         pending = {
-            pool.submit(build_one, solution, toolchains.get(solution.language), shelf, timeout_s): key
+            pool.submit(
+                build_one, solution, toolchains.get(solution.language), shelf, timeout_s,
+                reference=definitions[solution.definition].reference, extensions=extensions,
+            ): key
             for key, solution in distinct.items()
-        }
+        }  # fmt: skip
         try:
             for done in as_completed(pending):
                 builds[pending[done]] = done.result()
@@ -54,18 +69,34 @@ def build_all(
     return [builds[solution.id] for solution in solutions]
 
 
-def build_one(solution: Solution, toolchain: Toolchain | None, store: Store, timeout_s: float) -> Build:
-    """Build one solution, or take it from the store; `toolchain` is absent for interpreted languages."""
+def build_one(
+    solution: Solution,
+    toolchain: Toolchain | None,
+    store: Store,
+    timeout_s: float,
+    *,
+    reference: str = "",
+    extensions: bool = True,
+) -> Build:
+    """Build one solution, or take it from the store; `toolchain` is absent for interpreted languages.
+
+    `reference` is the problem's source, whose `get_init_inputs` shows which extensions a Python constructor builds.
+    """
     if toolchain is None:
-        return parse(solution)
+        parsed = parse(solution)
+        builds_extensions = extensions and solution.language is Language.PYTHON and "load_inline" in solution.source
+        if parsed.status is BuildStatus.INTERPRETED and builds_extensions:
+            return build_with_extensions(parsed, solution, reference, store, timeout_s)
+        return parsed
     if toolchain.missing:
         return Build(solution=solution.id, status=BuildStatus.NO_COMPILER, log=toolchain.missing)
-    key = digest([solution.source, toolchain.command, toolchain.suffix, toolchain.version, toolchain.target])
+    source = solution.source + (CUDA_EPILOGUE if solution.language is Language.CUDA else "")
+    key = digest([source, toolchain.command, toolchain.suffix, toolchain.version, toolchain.target])
     known = store.build(key)
     if known is not None:
         return known.model_copy(update={"solution": solution.id})
     with scratch_folder() as scratch:
-        compiled = compile_source(solution.source, toolchain, Path(scratch), timeout_s)
+        compiled = compile_source(source, toolchain, Path(scratch), timeout_s)
         build = Build(
             solution=solution.id,
             status=BuildStatus.BUILT if compiled.artifact else BuildStatus.REJECTED,

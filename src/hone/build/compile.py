@@ -21,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -53,10 +54,12 @@ class Compiled:
     """What came out of one run of the compiler."""
 
     artifact: Path | None
-    """The shared object inside the scratch folder, absent when the compiler refused."""
+    """What was made inside the scratch folder, absent when the compiler refused."""
     log: str
     timed_out: bool
     seconds: float
+    breakdown: str
+    """The sign that the machine failed the compiler; empty where there is none."""
 
 
 CANARY = 'extern "C" int canary() { return 0; }\n'
@@ -69,35 +72,54 @@ def compile_source(source: str, toolchain: Toolchain, scratch: Path, timeout_s: 
     A source may break a compiler that is well (a template that eats all memory, a bug of the compiler), and may forge
     the signs of a broken one: the machine is blamed only if it cannot compile the canary either.
     """
-    compiled, breakdown = _compile(source, toolchain, scratch, timeout_s)
-    if breakdown and _compile(CANARY, toolchain, scratch, timeout_s)[0].artifact is None:
-        remedy = "mend what it names (space, memory, installation of the compiler), then run the same command again"
-        raise MachineError(f"the compiler broke down: {breakdown}", where=toolchain.command[0], remedy=remedy)
+    compiled = _compile(source, toolchain, scratch, timeout_s)
+    if compiled.breakdown:
+        check_machine(compiled.breakdown, toolchain, scratch, timeout_s)
     return compiled
 
 
-def _compile(source: str, toolchain: Toolchain, scratch: Path, timeout_s: float) -> tuple[Compiled, str]:
-    """What came out, and the sign that the machine failed the compiler, empty where there is none."""
-    with disk_errors(scratch):
-        (scratch / f"solution{toolchain.suffix}").write_text(source, encoding="utf-8", errors="replace")
+def check_machine(breakdown: str, toolchain: Toolchain, scratch: Path, timeout_s: float) -> None:
+    """Raise MachineError, with the sign of the breakdown, when the compiler cannot compile the canary either."""
+    if _compile(CANARY, toolchain, scratch, timeout_s).artifact is None:
+        remedy = "mend what it names (space, memory, installation of the compiler), then run the same command again"
+        raise MachineError(f"the compiler broke down: {breakdown}", where=toolchain.command[0], remedy=remedy)
+
+
+def _compile(source: str, toolchain: Toolchain, scratch: Path, timeout_s: float) -> Compiled:
+    write_source(scratch / f"solution{toolchain.suffix}", source)
     command = [*toolchain.command, f"solution{toolchain.suffix}", "-o", "kernel.so"]
+    return run_compiler(command, scratch / "kernel.so", timeout_s)
+
+
+def write_source(path: Path, source: str) -> None:
+    """Write source text, whatever characters it holds; raises MachineError for a full disk."""
+    with disk_errors(path):
+        path.write_text(source, encoding="utf-8", errors="replace")
+
+
+def run_compiler(command: Sequence[str], product: Path, timeout_s: float, readable: Iterable[Path] = ()) -> Compiled:
+    """Run a compiler or linker, confined to its product's folder and the system's; `readable` folders come on top.
+
+    Several may run in one folder at a time.
+    """
+    scratch = product.parent
     limits = f'ulimit -c 0; ulimit -v {MEMORY_KIB}; ulimit -f {FILE_BLOCKS}; exec "$@"'
     closed = os.pathsep.join((str(Path.cwd()), os.environ.get("HOME", "")))
+    confined = [sys.executable, "-P", str(CONFINED), str(scratch), closed, os.pathsep.join(map(str, readable))]
     started = time.monotonic()
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", limits, "sh", sys.executable, "-P", str(CONFINED), str(scratch), closed, *command],
+            ["/bin/sh", "-c", limits, "sh", *confined, *command],
             cwd=scratch, env=_environment(scratch), start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
     except OSError as error:
         raise MachineError(f"cannot start the compiler: {error}", where=command[0]) from None
-    log, timed_out = _watch(process, timeout_s)
-    artifact = scratch / "kernel.so"
-    good = process.returncode == 0 and artifact.is_file() and not timed_out
+    log, timed_out = watch(process, timeout_s, 4 * LOG_CHARACTERS)
+    good = process.returncode == 0 and product.is_file() and not timed_out
     text = log.decode("utf-8", "replace").replace(str(scratch), "")[:LOG_CHARACTERS]
     breakdown = "" if good or timed_out else _breakdown(process.returncode, text)
-    return Compiled(artifact if good else None, text, timed_out, time.monotonic() - started), breakdown
+    return Compiled(product if good else None, text, timed_out, time.monotonic() - started, breakdown)
 
 
 def _breakdown(code: int, log: str) -> str:
@@ -112,11 +134,11 @@ def _environment(scratch: Path) -> dict[str, str]:
     return {"PATH": os.defpath, **kept, **own}  # `confined` takes PYTHONPATH away from the compiler
 
 
-def _watch(process: subprocess.Popen[bytes], timeout_s: float) -> tuple[bytes, bool]:
-    """Output (its beginning) and whether the time limit was hit; the whole process group is gone afterwards."""
+def watch(process: subprocess.Popen[bytes], timeout_s: float, limit_bytes: int) -> tuple[bytes, bool]:
+    """Standard output (its beginning) and whether the time limit was hit; the process group is gone afterwards."""
     kept = bytearray()
     assert process.stdout is not None
-    reader = threading.Thread(target=_drain, args=(process.stdout, kept), daemon=True)
+    reader = threading.Thread(target=_drain, args=(process.stdout, kept, limit_bytes), daemon=True)
     reader.start()
     timed_out = False
     try:
@@ -132,10 +154,10 @@ def _watch(process: subprocess.Popen[bytes], timeout_s: float) -> tuple[bytes, b
     return bytes(kept), timed_out
 
 
-def _drain(pipe: IO[bytes], kept: bytearray) -> None:
-    """Read to the end, so that the compiler never blocks, but keep only the beginning."""
+def _drain(pipe: IO[bytes], kept: bytearray, limit_bytes: int) -> None:
+    """Read to the end, so that the writer never blocks, but keep only the beginning."""
     while chunk := pipe.read1(65536):  # type: ignore[attr-defined]
-        if len(kept) < 4 * LOG_CHARACTERS:
+        if len(kept) < limit_bytes:
             kept += chunk
 
 

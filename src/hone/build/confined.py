@@ -1,7 +1,8 @@
-"""Become a compiler that can read only what compilers need: `python confined.py <scratch> <closed> <compiler> …`.
+"""Become a compiler that reads only what compilers need: `python confined.py <scratch> <closed> <opened> <compiler> …`.
 
 `scratch` is the one folder that it can write to. No folder is opened that holds one of `closed` (joined as in PATH: the
-project and the user's home), such as the compiler's home where that is the home folder itself.
+project and the user's home), such as the compiler's home where that is the home folder itself. Those of `opened`
+(joined likewise) are opened in any case.
 
 It starts once per compilation, so it imports the standard library and `hone.syscalls` only. Where the kernel has no
 Landlock the compiler runs all the same.
@@ -24,12 +25,13 @@ FOLDER_LISTS = ("CUDA_HOME", "LD_LIBRARY_PATH", "CPATH", "LIBRARY_PATH")
 CANNOT_EXECUTE = 126
 
 
-def main(scratch: str, closed: str, command: list[str]) -> None:
+def main(scratch: str, closed: str, opened: str, command: list[str]) -> None:
     """Confine this process for good, then replace it by the compiler."""
     os.environ.pop("PYTHONPATH", None)
     if syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1):
         closed_folders = [Path(folder).resolve() for folder in closed.split(os.pathsep) if folder]
-        syscalls.landlock(readable(command[0], closed_folders), [Path(scratch), Path(os.devnull)])
+        wanted = [Path(folder) for folder in opened.split(os.pathsep) if folder]
+        syscalls.landlock([*readable(command[0], closed_folders), *wanted], [Path(scratch), Path(os.devnull)])
     try:
         os.execvp(command[0], command)
     except OSError as error:
@@ -49,4 +51,4 @@ def readable(compiler: str, closed: list[Path]) -> list[Path]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:])

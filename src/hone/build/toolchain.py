@@ -37,6 +37,8 @@ class Toolchain:
     """The CPU or GPU architecture that the code is for."""
     missing: str = ""
     """Why there is no such compiler, and what to do about it; empty when it was found."""
+    program: tuple[str, ...] = ()
+    """The compiler without flags."""
 
 
 def cpu_model() -> str:
@@ -74,7 +76,7 @@ def _find(variable: str, default: str, flags: tuple[str, ...], suffix: str, targ
     missing = ""
     if version is None:
         missing = f"no compiler: '{words[0]}' cannot be run; {remedy} or name it in the variable {variable}"
-    return Toolchain((*words, *flags), suffix, version or "", target, missing)
+    return Toolchain((*words, *flags), suffix, version or "", target, missing, words)
 
 
 def _version(command: tuple[str, ...]) -> str | None:

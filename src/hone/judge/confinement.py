@@ -27,7 +27,7 @@ import resource
 import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,12 @@ SYSTEM_FILES = (
     "/etc/ld.so.cache", "/etc/localtime", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/random",
     "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system",
 )  # fmt: skip
+GPU_READABLE = (
+    "/proc/driver/nvidia", "/proc/devices", "/proc/modules", "/proc/sys/vm", "/sys/module", "/sys/bus", "/sys/class",
+    "/etc/nvidia", "/etc/alternatives",
+)  # fmt: skip
+PROCESSES = 512
+SCRATCH_FILE_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -59,15 +65,19 @@ class Confinement:
     readable: tuple[str, ...] = ()
     memory_only: bool = False
     """Only limit the memory: for trusted code that must start other programs."""
+    gpu: bool = False
+    """Let it use NVIDIA's device files; memory is limited as data then, since CUDA reserves address space."""
+    scratch: str = ""
+    """For a throw-away process that compiles: a folder that it may write to; it may start programs."""
 
     def message(self) -> dict[str, Any]:
         """As a JSON object."""
-        return {"memory_bytes": self.memory_bytes, "readable": list(self.readable), "memory_only": self.memory_only}
+        return asdict(self) | {"readable": list(self.readable)}
 
     @classmethod
     def read(cls, message: Mapping[str, Any]) -> Confinement:
         """The inverse of `message`."""
-        return cls(message["memory_bytes"], tuple(message["readable"]), message["memory_only"])
+        return cls(**{**message, "readable": tuple(message["readable"])})
 
 
 def clean_environment(threads: int, scratch: Path) -> dict[str, str]:
@@ -104,6 +114,31 @@ def enter_process_namespace() -> list[str]:
     return ["process_namespace"] if syscalls.unshare(syscalls.CLONE_NEWPID) else []
 
 
+def own_proc_works() -> bool:
+    """Whether a process in a process namespace can have a /proc of its own, without which CUDA does not start there."""
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1] == 0
+    if not enter_process_namespace():
+        os._exit(1)
+    first = os.fork()
+    if first == 0:
+        os._exit(0 if syscalls.mount_own_proc() else 1)
+    os._exit(0 if os.waitpid(first, 0)[1] == 0 else 1)
+
+
+def limit_processes(user: int) -> list[str]:
+    """Let the calling process's namespace hold few processes; `user` is the id that the judge was started under.
+
+    The usual limit does not hold for root, the namespace's own one needs Linux 6.14.
+    """
+    try:
+        Path("/proc/sys/kernel/pid_max").write_text(str(PROCESSES), encoding="ascii")
+    except OSError:
+        return ["process_limit"] if user != 0 and _set_limit(resource.RLIMIT_NPROC, PROCESSES, PROCESSES) else []
+    return ["process_limit"]
+
+
 def die_with_parent() -> bool:
     """Be killed when the parent process ends, however it ends."""
     return syscalls.prctl(syscalls.PR_SET_PDEATHSIG, 9)
@@ -111,23 +146,26 @@ def die_with_parent() -> bool:
 
 def confine(confinement: Confinement, achieved: Sequence[str]) -> list[str]:
     """Confine the calling process for good; returns the names of all parts, those achieved before included."""
+    limit = limit_data if confinement.gpu else limit_memory
     if confinement.memory_only:
-        return ["memory_limit"] if limit_memory(confinement.memory_bytes) else []
+        return ["memory_limit"] if limit(confinement.memory_bytes) else []
     parts = [*achieved, "clean_environment"]
     if os.getsid(0) == os.getpid():
         parts.append("own_session")
     if die_with_parent():
         parts.append("dies_with_judge")
-    parts += _limit_resources(confinement.memory_bytes)
+    parts += ["memory_limit"] if limit(confinement.memory_bytes) else []
+    parts += _limit_resources(confinement)
     if syscalls.drop_capabilities():
         parts.append("no_capabilities")
     if syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1):
         parts.append("no_new_privileges")
-    if syscalls.landlock(readable_paths(confinement)):
+    if syscalls.landlock(readable_paths(confinement), writable_paths(confinement)):
         parts.append("read_only_files")
-    if syscalls.forbid_processes_and_sockets(os.getpid()):
+    # CUDA talks to its own driver through a local socket; abstract ones of other processes are closed by Landlock.
+    if not confinement.scratch and syscalls.forbid_processes_and_sockets(os.getpid(), local=confinement.gpu):
         parts += ["syscall_filter"] + ([] if "no_network" in parts else ["no_network"])
-    return [name for name in FULL if name in parts]
+    return [name for name in (*FULL, "process_limit") if name in parts]
 
 
 def readable_paths(confinement: Confinement) -> list[Path]:
@@ -135,7 +173,15 @@ def readable_paths(confinement: Confinement) -> list[Path]:
     python = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     python |= {str(Path(sys.base_prefix) / "lib"), str(Path(sys.prefix) / "lib")}
     python |= {path for path in sys.path if Path(path).name in ("site-packages", "dist-packages", "lib-dynload")}
-    return [Path(path) for path in (*sorted(python), *SYSTEM_FOLDERS, *SYSTEM_FILES, *confinement.readable)]
+    gpu = GPU_READABLE if confinement.gpu else ()
+    return [Path(path) for path in (*sorted(python), *SYSTEM_FOLDERS, *SYSTEM_FILES, *gpu, *confinement.readable)]
+
+
+def writable_paths(confinement: Confinement) -> list[Path]:
+    """NVIDIA's devices and the process's own folder in /proc (CUDA names its threads there); the scratch folder."""
+    devices = [*Path("/dev").glob("nvidia*"), Path("/proc/self")] if confinement.gpu else []
+    scratch = [Path(confinement.scratch), Path(os.devnull)] if confinement.scratch else []
+    return [*devices, *scratch]
 
 
 def limit_memory(memory_bytes: int) -> bool:
@@ -146,12 +192,18 @@ def limit_memory(memory_bytes: int) -> bool:
     return _set_limit(resource.RLIMIT_AS, mapped + memory_bytes, hard)
 
 
-def _limit_resources(memory_bytes: int) -> list[str]:
-    parts = ["memory_limit"] if limit_memory(memory_bytes) else []
+def limit_data(memory_bytes: int) -> bool:
+    """Let the calling process have at most this much more private writable memory than it has now."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    data = next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmData:"))
+    return _set_limit(resource.RLIMIT_DATA, data + memory_bytes, data + memory_bytes)
+
+
+def _limit_resources(confinement: Confinement) -> list[str]:
     limits = {
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_NOFILE: 256,
+        resource.RLIMIT_FSIZE: SCRATCH_FILE_BYTES if confinement.scratch else 0,
+        resource.RLIMIT_NOFILE: 4096 if confinement.gpu else 256,
         resource.RLIMIT_NPROC: 1024,  # threads; the kernel does not apply it to root
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
@@ -159,7 +211,7 @@ def _limit_resources(memory_bytes: int) -> list[str]:
     done = [_set_limit(kind, value, value) for kind, value in limits.items()]
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     done.append(_set_limit(resource.RLIMIT_AS, soft, soft))
-    return [*parts, "resource_limits"] if all(done) else parts
+    return ["resource_limits"] if all(done) else []
 
 
 def _set_limit(kind: int, soft: int, hard: int) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hone.build.toolchain import cpu_model
 from hone.code import commit
-from hone.records import Environment
+from hone.records import Environment, Protocol
 
 
 @functools.cache
@@ -25,6 +25,22 @@ def cpu_environment() -> Environment:
         torch=installed_version("torch"),
         commit=commit(),
     )
+
+
+@functools.cache
+def cuda_environment(gpu_name: str, driver: str) -> Environment:
+    """This machine as one that runs solutions on a GPU."""
+    return cpu_environment().model_copy(update={"device": gpu_name, "driver": driver})
+
+
+def environment_for(protocol: Protocol) -> Environment:
+    """The machine under a protocol; raises MachineError when it asks for a GPU and there is none."""
+    if protocol.device == "cpu":
+        return cpu_environment()
+    from hone.judge.cuda.gpu import visible_gpus
+
+    gpu = visible_gpus()[0]
+    return cuda_environment(gpu.name, gpu.driver)
 
 
 def installed_version(package: str) -> str:

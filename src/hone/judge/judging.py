@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hone.build.progress import progress_bar
 from hone.code import code_digest
 from hone.errors import MachineError, RecordError
-from hone.judge.environment import cpu_environment
+from hone.judge.environment import environment_for
 from hone.judge.examine import Findings
 from hone.judge.session import Case, Session
 from hone.judge.verdict import Verdict
 from hone.records import Build, BuildStatus, Definition, Protocol, Solution, Status, Trace, Workload, digest
 from hone.store import Store
+
+if TYPE_CHECKING:
+    from hone.judge.cuda.session import DeviceSession
 
 EXECUTED = {"reference", "axes", "inputs", "parameters", "outputs", "requires", "flops"}
 """The fields of a definition that a verdict depends on."""
@@ -46,7 +50,7 @@ def judge_all(
     to_judge = {case.solution.id: case for case in cases if case.solution.id not in traces}
     # References are loaded once per definition when its solutions follow each other.
     ordered = sorted(to_judge.values(), key=lambda case: case.definition.name)
-    with progress_bar("judge", len(ordered), wanted=progress) as advance, Session(protocol, baselines) as session:
+    with progress_bar("judge", len(ordered), wanted=progress) as advance, open_session(protocol, baselines) as session:
         for case in ordered:
             trace = judge_one(case, session)
             if keepable(trace, case.build):
@@ -65,7 +69,16 @@ def keepable(trace: Trace, build: Build) -> bool:
     return trace.status.resolved and not lacks_baseline and build.status is not BuildStatus.TIMEOUT
 
 
-def judge_one(case: Case, session: Session) -> Trace:
+def open_session(protocol: Protocol, baselines: Sequence[str]) -> Session | DeviceSession:
+    """The session for the protocol's device."""
+    if protocol.device == "cpu":
+        return Session(protocol, baselines)
+    from hone.judge.cuda.session import DeviceSession
+
+    return DeviceSession(protocol, baselines)
+
+
+def judge_one(case: Case, session: Session | DeviceSession) -> Trace:
     """The trace of one case; whatever the solution does, this returns."""
     findings = Findings()
     try:
@@ -75,7 +88,7 @@ def judge_one(case: Case, session: Session) -> Trace:
         status, detail = verdict.status, verdict.detail
     except (MachineError, OSError) as error:
         status, detail = Status.MACHINE_ERROR, str(error)
-    environment = cpu_environment()
+    environment = environment_for(session.protocol)
     return Trace(
         solution=case.solution.id,
         definition=case.definition.name,
@@ -99,17 +112,17 @@ def trace_key(case: Case, protocol: Protocol, baselines: Sequence[str]) -> str:
 
     Names, titles, origins, the commit and the host's name are not part of it.
     """
-    machine = cpu_environment()
+    machine = environment_for(protocol)
     build = case.build
     return digest(
         {
             "solution": case.solution.id,
-            "build": [build.status, build.command, build.toolchain, build.target],
+            "build": [build.status, build.command, build.toolchain, build.target, build.extensions],
             "definition": case.definition.model_dump(mode="json", include=EXECUTED),
             "workload": case.workload.id,
             "protocol": protocol.model_dump(mode="json", exclude={"name", "build_timeout_s"}),
             "baselines": sorted(baselines),
-            "machine": [machine.device, machine.cores, machine.python, machine.torch],
+            "machine": [machine.device, machine.cores, machine.python, machine.torch, machine.driver],
             "code": code_digest("judge", "launcher", "syscalls"),
         }
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from hone.build.parse import syntax_tree
 from hone.judge.environment import sees_gpu
+from hone.records import Language, Solution
 
 GPU_PACKAGES = ("triton", "cupy", "pycuda", "numba.cuda")
 RUN_TIME_COMPILERS = {"load_inline", "cpp_extension"}
@@ -17,7 +18,7 @@ GPU_ERRORS = ("Torch not compiled with CUDA enabled", "Found no NVIDIA driver", 
 
 def cpu_only(what: str) -> str:
     """Why something for GPUs is not judged."""
-    return f"{what}; this version judges on the CPU only" + ("" if sees_gpu() else "; no GPU on this machine")
+    return f"{what}; judge.device is cpu" + ("" if sees_gpu() else "; no GPU on this machine")
 
 
 def gpu_error(text: str) -> str:
@@ -39,6 +40,28 @@ def lacking(source: str) -> str:
         if name == "torch.compile" or RUN_TIME_COMPILERS & {*name.split(".")}:
             return f"it uses {name.removeprefix('?.')}: {NO_COMPILING}"
     return ""
+
+
+def lacking_on_gpu(source: str) -> str:
+    """Why this source is not judged on a GPU; empty when nothing is known that it lacks."""
+    if any(name == "torch.compile" for name in _names_in(source)):
+        return f"it uses torch.compile: {NO_COMPILING}"
+    return ""
+
+
+def uses_triton(solution: Solution) -> bool:
+    """Whether it starts Triton's compiler when it is first run."""
+    if solution.language is Language.TRITON:
+        return True
+    in_python = solution.language is Language.PYTHON
+    return in_python and any(f"{name}.".startswith("triton.") for name in _names_in(solution.source))
+
+
+def _names_in(source: str) -> list[str]:
+    try:
+        return list(_names(syntax_tree(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []  # loading it will tell
 
 
 def _names(tree: ast.Module) -> Iterator[str]:

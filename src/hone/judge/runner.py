@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -87,11 +87,36 @@ class Runner:
 
     def ask(self, message: Mapping[str, Any], timeout_s: float, limit: int = SMALL_BYTES) -> dict[str, Any]:
         """Send a message and wait for the answer; raises RunnerError."""
+        self.begin(message, timeout_s)
+        return self.finish(timeout_s, limit)
+
+    def begin(self, message: Mapping[str, Any], timeout_s: float) -> None:
+        """Send a message whose answer `finish` waits for."""
         if not self._alive:
             raise self._ended()
         self.thaw()
         self._send(message, timeout_s)
+
+    def finish(self, timeout_s: float, limit: int = SMALL_BYTES) -> dict[str, Any]:
+        """The answer to the message that `begin` sent."""
         return self._receive(timeout_s, limit)
+
+    def take_descriptors(self, count: int, timeout_s: float) -> list[int]:
+        """Ask for its open files: `hand_over`. The caller closes them."""
+        self.begin({"do": "hand_over"}, timeout_s)
+        try:
+            return self._channel.receive_descriptors(count, timeout_s)
+        except WireError as error:
+            raise self._translate(error) from None
+
+    def give_descriptors(self, message: Mapping[str, Any], descriptors: Sequence[int], timeout_s: float) -> None:
+        """Send a message that is answered by `ready`, then open files; their answer is waited for."""
+        self.ask(message, timeout_s)
+        try:
+            self._channel.send_descriptors(descriptors)
+        except WireError as error:
+            raise self._translate(error) from None
+        self.finish(timeout_s)
 
     def time_run(self, message: Mapping[str, Any], timeout_s: float) -> tuple[int, dict[str, Any]]:
         """Wake it, ask it to run, stop it again: nanoseconds from the question to the answer, and the answer.
@@ -214,8 +239,12 @@ def _state(path: str) -> str:
 class Zygote:
     """The parent's handle on a process that forks runners; started when first needed, again when it has died."""
 
-    def __init__(self, kind: str, threads: int, cpus: list[int]) -> None:
-        """`kind` is `torch` or `plain`; runners get `threads` threads and stay on `cpus` (anywhere when empty)."""
+    def __init__(self, kind: str, threads: int, cpus: list[int], variables: Mapping[str, str] | None = None) -> None:
+        """`kind` is `torch` or `plain`, with `cuda_` before it for a GPU.
+
+        Runners get `threads` threads, stay on `cpus` (anywhere when empty) and have some more environment variables.
+        """
+        self._variables = dict(variables or {})
         self._kind = kind
         self._threads = threads
         self._cpus = cpus
@@ -234,6 +263,11 @@ class Zygote:
             return self._spawn(role, arenas, confinement)
         except (RunnerError, WireError, OSError) as error:
             raise MachineError(f"no process to run solutions in: {error or type(error).__name__}") from None
+
+    def start(self) -> None:
+        """Start it before it is needed; where that fails, `spawn` tries again and says why."""
+        with contextlib.suppress(WireError, OSError):
+            self._start()
 
     def close(self) -> None:
         """End the zygote; its runners die with it."""
@@ -287,7 +321,7 @@ class Zygote:
         mine, theirs = socket.socketpair()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "hone.judge.child.zygote", str(theirs.fileno()), self._kind],
-            cwd=self._scratch.name, env=clean_environment(self._threads, Path(self._scratch.name)),
+            cwd=self._scratch.name, env=clean_environment(self._threads, Path(self._scratch.name)) | self._variables,
             pass_fds=[theirs.fileno()], start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log,
         )  # fmt: skip

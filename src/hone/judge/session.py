@@ -13,7 +13,7 @@ from typing import Self
 from hone.build.toolchain import CUDA_TARGET, cpu_target
 from hone.judge.confinement import FULL
 from hone.judge.examine import Examination, Findings
-from hone.judge.needs import cpu_only, lacking
+from hone.judge.needs import cpu_only, lacking, lacking_on_gpu
 from hone.judge.plan import Plan, make_plan
 from hone.judge.reference import Reference
 from hone.judge.runner import Zygote
@@ -64,7 +64,7 @@ class Session:
 
     def examine(self, case: Case, findings: Findings) -> None:
         """Fill in the findings; returns when the solution passed, else raises Verdict (or MachineError)."""
-        check_build(case)
+        check_build(case, self.protocol)
         name = case.definition.name
         if name in self._refused:
             raise self._refused[name]
@@ -170,25 +170,41 @@ def runner_cpus(protocol: Protocol) -> list[int]:
     return available[-protocol.threads :] if protocol.timing and protocol.threads < len(available) else []
 
 
-def check_build(case: Case) -> None:
+def check_build(case: Case, protocol: Protocol) -> None:
     """Raises Verdict when there is nothing to run, or nothing to run it on."""
     build, language = case.build, case.solution.language
     if build.status is BuildStatus.NO_COMPILER:
         raise Verdict(Status.MACHINE_ERROR, build.log)
+    if protocol.device == "cpu" and language is Language.PYTHON and (reason := lacking(case.solution.source)):
+        raise UnsuitedVerdict(reason)
     if build.status in (BuildStatus.REJECTED, BuildStatus.TIMEOUT):
-        compiled = language in (Language.CPP, Language.CUDA)
+        # Python has a command where its extensions were compiled.
+        compiled = language in (Language.CPP, Language.CUDA) or bool(build.command)
         raise Verdict(Status.COMPILE_ERROR if compiled else Status.LOAD_ERROR, first_error(build.log))
+    if protocol.device == "cuda":
+        _check_for_gpu(case)
+    else:
+        _check_for_cpu(case)
+    if case.artifact is not None and not case.artifact.is_file():
+        raise Verdict(Status.MACHINE_ERROR, f"{case.build.artifact} is not in the store: build again")
+
+
+def _check_for_gpu(case: Case) -> None:
+    if case.solution.language is Language.CPP:
+        raise UnsuitedVerdict("C++ solutions run on the CPU: judge.device is cuda")
+    if case.solution.language is Language.PYTHON and (reason := lacking_on_gpu(case.solution.source)):
+        raise UnsuitedVerdict(reason)
+
+
+def _check_for_cpu(case: Case) -> None:
+    build, language = case.build, case.solution.language
     if language is Language.CUDA:
         raise Verdict(Status.NOT_JUDGED, cpu_only(f"compiled for {build.target or CUDA_TARGET}"))
     if language is Language.TRITON:
         raise Verdict(Status.NOT_JUDGED, cpu_only("parsed"))
-    if language is Language.PYTHON and (reason := lacking(case.solution.source)):
-        raise UnsuitedVerdict(reason)
     if language is Language.CPP and build.target and build.target != cpu_target():
         detail = f"built for {build.target}, this machine is {cpu_target()}: run the build on the machine that judges"
         raise Verdict(Status.MACHINE_ERROR, detail)
-    if case.artifact is not None and not case.artifact.is_file():
-        raise Verdict(Status.MACHINE_ERROR, f"{case.build.artifact} is not in the store: build again")
 
 
 def first_error(log: str) -> str:

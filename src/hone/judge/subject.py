@@ -148,27 +148,36 @@ class Subject:
             raise Verdict(KINDS.get(str(error.get("kind")), Status.RUNTIME_ERROR), str(error.get("text", "")))
 
     def _verdict(self, error: RunnerError, doing: str) -> Verdict:
-        if isinstance(error, RunnerTimeoutError):
-            return Verdict(Status.TIMEOUT, f"{doing} took over {self._limit(doing):g} s")
-        if isinstance(error, RunnerForgedError):
-            return Verdict(Status.RUNTIME_ERROR, f"its process interfered with the judge's protocol: {error}")
-        if isinstance(error, RunnerStuckError):
-            return Verdict(Status.MACHINE_ERROR, f"its process could not be stopped after {doing}")
-        assert isinstance(error, RunnerEndedError)
-        return self._of_ending(error, doing)
-
-    def _of_ending(self, error: RunnerEndedError, doing: str) -> Verdict:
-        last = error.errors.strip()[-500:]
-        detail = f"{error.reason} while {doing}" + (f": {last}" if last else "")
-        if error.code is None:
-            return Verdict(Status.MACHINE_ERROR, detail)
-        if error.code == -9 and oom_kills() > self._kills_before:
-            # Solutions are held by a limit of their own: the kernel kills when the machine as a whole has run out.
-            return Verdict(Status.MACHINE_ERROR, f"the machine ran out of memory: {detail}")
-        if "bad_alloc" in error.errors:
-            return Verdict(Status.OUT_OF_MEMORY, detail)
-        return Verdict(Status.RUNTIME_ERROR, detail)
+        return verdict_of(error, doing, limit_s=self._limit(doing), kills_before=self._kills_before)
 
     def _limit(self, doing: str) -> float:
         limits = {"running": self._protocol.run_timeout_s, "preparing": SETUP_TIMEOUT_S}
         return limits.get(doing, SETUP_TIMEOUT_S + self._protocol.run_timeout_s)
+
+
+def verdict_of(error: RunnerError, doing: str, *, limit_s: float, kills_before: int) -> Verdict:
+    """What a failure of the solution's process says about the solution.
+
+    `kills_before`: how many processes the kernel had killed for lack of memory when it was started.
+    """
+    if isinstance(error, RunnerTimeoutError):
+        return Verdict(Status.TIMEOUT, f"{doing} took over {limit_s:g} s")
+    if isinstance(error, RunnerForgedError):
+        return Verdict(Status.RUNTIME_ERROR, f"its process interfered with the judge's protocol: {error}")
+    if isinstance(error, RunnerStuckError):
+        return Verdict(Status.MACHINE_ERROR, f"its process could not be stopped after {doing}")
+    assert isinstance(error, RunnerEndedError)
+    return _verdict_of_ending(error, doing, kills_before)
+
+
+def _verdict_of_ending(error: RunnerEndedError, doing: str, kills_before: int) -> Verdict:
+    last = error.errors.strip()[-500:]
+    detail = f"{error.reason} while {doing}" + (f": {last}" if last else "")
+    if error.code is None:
+        return Verdict(Status.MACHINE_ERROR, detail)
+    if error.code == -9 and oom_kills() > kills_before:
+        # Solutions are held by a limit of their own: the kernel kills when the machine as a whole has run out.
+        return Verdict(Status.MACHINE_ERROR, f"the machine ran out of memory: {detail}")
+    if "bad_alloc" in error.errors:
+        return Verdict(Status.OUT_OF_MEMORY, detail)
+    return Verdict(Status.RUNTIME_ERROR, detail)

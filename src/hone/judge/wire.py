@@ -12,6 +12,17 @@ Imported by both sides, so it needs nothing beside the standard library. Parent 
     profile   PyTorch's operator table of one run
     peak      (reference) GFLOP/s of a large matrix product
 
+On a GPU (`hone.judge.cuda`) runners answer to some more:
+
+    hand_over (reference) answered by the descriptors of its device memory, and by nothing else
+    map       take device memory: answered by `ready`, then sent the descriptors, then answered by `ok`
+    trial     (reference) inputs of one seed, poisoned outputs, expected results
+    compare   (reference) check what lies in the outputs
+    refresh   (reference) new inputs in all sets, poisoned outputs
+    flush     (reference) fill the L2 cache with other data
+    settle    (reference) wait until nobody's work is left on the GPU
+    capture   make a graph of one batch; spans: run a batch under CUPTI
+
 Nothing that comes from a runner is believed but the time at which it came: results are read from the arena.
 """
 
@@ -20,7 +31,7 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 HEADER_BYTES = 4
@@ -76,6 +87,28 @@ class Channel:
         if not isinstance(message, dict):
             raise GarbledError("not a JSON object")
         return message
+
+    def send_descriptors(self, descriptors: Sequence[int]) -> None:
+        """Hand over open files; the other side must be waiting in `receive_descriptors`."""
+        try:
+            socket.send_fds(self._socket, [b"+"], list(descriptors))
+        except OSError as error:
+            raise ClosedError(str(error)) from None
+
+    def receive_descriptors(self, count: int, timeout_s: float | None = None) -> list[int]:
+        """Open files of the other side; nothing else may be on its way. Raises WireError."""
+        self._socket.settimeout(timeout_s)
+        try:
+            said, descriptors, _, _ = socket.recv_fds(self._socket, 1, count)
+        except TimeoutError:
+            raise SilentError from None
+        except OSError as error:
+            raise ClosedError(str(error)) from None
+        if not said:
+            raise ClosedError("closed")
+        if len(descriptors) != count:
+            raise GarbledError(f"{len(descriptors)} files instead of {count}")
+        return descriptors
 
     def pending(self) -> bool:
         """Whether bytes lie there that nobody asked for."""

@@ -20,6 +20,7 @@ VERDICTS = {
     Status.WRONG_SHAPE: "It ran, but the number, shape or type of its outputs is wrong.",
     Status.WRONG_VALUE: "It ran, but its result is wrong.",
     Status.INPUT_CHANGED: "It ran, but wrote to an input that must stay as it is.",
+    Status.IMPRECISE: "It ran and is within the tolerance, but much less precise than the reference:",
     Status.NOT_JUDGED: "It was built, but could not be run here.",
     Status.MACHINE_ERROR: "It could not be judged, through no fault of its own.",
 }
@@ -71,7 +72,10 @@ def _times(performance: Performance | None) -> str:
     for name, timing in performance.baselines.items():
         words = name.replace("_", " ")
         parts.append(f"{words} takes {timing.latency_ms:.4g} ms (speedup {performance.speedup(name):.2f})")
-    return "; ".join(parts) + "."
+    text = "; ".join(parts) + "."
+    if performance.findings:
+        text += f" This time is doubtful ({', '.join(performance.findings)}), so no speedup is credited."
+    return text
 
 
 def _cut(text: str) -> str:

@@ -17,7 +17,17 @@ from hone.records.problem import (
     Workload,
 )
 from hone.records.solution import Build, BuildStatus, Candidate, Solution
-from hone.records.trace import Environment, ErrorFigures, Performance, Protocol, Status, Timing, Trace
+from hone.records.trace import (
+    Clock,
+    Distribution,
+    Environment,
+    ErrorFigures,
+    Performance,
+    Protocol,
+    Status,
+    Timing,
+    Trace,
+)
 
 __all__ = [
     "Answer",
@@ -25,8 +35,10 @@ __all__ = [
     "Build",
     "BuildStatus",
     "Candidate",
+    "Clock",
     "Completion",
     "Definition",
+    "Distribution",
     "Environment",
     "ErrorFigures",
     "FailedAttempt",

@@ -74,6 +74,8 @@ class Definition(Versioned):
     outputs: tuple[Argument, ...]
     reference: str
     """Python source with `Model`, `get_inputs` and `get_init_inputs`."""
+    held_out: tuple[dict[str, int], ...] = ()
+    """Further sizes of some axes, unknown to whoever writes a solution, that a solution must compute rightly too."""
     baselines: tuple[str, ...] = ("torch_eager",)
     """What speedup is measured against."""
     languages: tuple[Language, ...] = tuple(Language)

@@ -46,6 +46,8 @@ class Candidate(Versioned):
     """Id of the solution, absent when the answer had no usable code."""
     problem: str = ""
     """Why there is no solution: `no code block`, `answer is not UTF-8 text`, …"""
+    label: str = ""
+    """Name of the file that the solution was read from; empty where a model wrote it."""
 
     @model_validator(mode="after")
     def _solution_or_problem(self) -> Self:
@@ -74,6 +76,8 @@ class Build(Versioned):
     status: BuildStatus
     artifact: str | None = None
     """Path of the shared object, relative to the store."""
+    extensions: dict[str, str] = {}
+    """Python only: digest of a `load_inline` call -> path of its shared object, relative to the store."""
     log: str = ""
     """What the compiler said, cut to its first 20,000 characters."""
     command: tuple[str, ...] = ()

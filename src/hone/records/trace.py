@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, computed_field, model_validator
 
@@ -26,6 +27,8 @@ class Status(StrEnum):
     WRONG_VALUE = "wrong_value"
     INPUT_CHANGED = "input_changed"
     """An argument that the reference leaves alone was written to."""
+    IMPRECISE = "imprecise"
+    """Within the tolerance, but much further from the exact result than the baseline: a smaller number format."""
     NOT_JUDGED = "not_judged"
     """This machine cannot judge it (no GPU, over the limits set): says nothing about the solution."""
     MACHINE_ERROR = "machine_error"
@@ -37,6 +40,11 @@ class Status(StrEnum):
         return self not in (Status.NOT_JUDGED, Status.MACHINE_ERROR)
 
 
+Distribution = Literal["as_given", "signed", "wide", "sparse"]
+"""`as_given`: the values of `get_inputs`; `signed`: with random signs; `wide`: times factors from 0.01 to 100;
+`sparse`: nine in ten are zero."""
+
+
 class ErrorFigures(Record):
     """How far the outputs were from the reference's, over all trials."""
 
@@ -45,6 +53,10 @@ class ErrorFigures(Record):
     """Largest |got - expected| / |expected| where |expected| > atol."""
     wrong_fraction: float
     """Share of elements outside the tolerance."""
+    exact_error: float | None = None
+    """Largest ||got - exact|| / ||exact|| over outputs and value distributions, against the reference in float64."""
+    baseline_exact_error: float | None = None
+    """The same of the reference in the workload's own data type."""
 
 
 class Timing(Record):
@@ -61,12 +73,45 @@ class Timing(Record):
         half = len(ordered) // 2
         return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
+    @property
+    def interval_ms(self) -> tuple[float, float]:
+        """95 % confidence interval of the median, from the order statistics of the samples."""
+        ordered, count = sorted(self.samples_ms), len(self.samples_ms)
+        reach = 0.98 * math.sqrt(count)  # 1.96 standard deviations of a binomial with p = 1/2
+        low, high = math.floor(count / 2 - reach), math.ceil(count / 2 + reach)
+        return ordered[max(low, 0)], ordered[min(high, count - 1)]
+
+
+class Clock(Record):
+    """How the times of a GPU were taken, and what a second clock said about them."""
+
+    source: Literal["events", "cupti"]
+    """`events`: device events around a batch of runs; `cupti`: first to last kernel of each run, for short ones."""
+    mode: Literal["stream", "graph"]
+    """`graph`: the runs of a batch were captured and replayed, so that no host work lies between kernels."""
+    runs_per_sample: int
+    """Runs of a batch, each on inputs and outputs at addresses of their own."""
+    solution_wall_ms: float
+    """Median per run by the judge's own clock, from the question until the GPU was idle again, less fixed costs."""
+    charged_ms: float = 0.0
+    """Added to every sample of the solution, because the judge's clock saw more work than the device's clock."""
+    sm_clock_mhz: int = 0
+    memory_clock_mhz: int = 0
+    throttled: tuple[str, ...] = ()
+    """What held the GPU's clocks down while times were taken."""
+
 
 class Performance(Record):
     """Speed of a correct solution beside its baselines, measured in one run."""
 
     solution: Timing
     baselines: dict[str, Timing]
+    clock: Clock | None = None
+    """Absent on a CPU, where the judge's own clock is the only one."""
+    floor_ms: float = 0.0
+    """The least that this device can need: compulsory bytes over its bandwidth, or operations over its peak rate."""
+    findings: tuple[str, ...] = ()
+    """What makes the time doubtful, such as `below_floor`; a doubtful time is shown but earns no speedup."""
 
     def speedup(self, baseline: str) -> float:
         """Median of the baseline over median of the solution."""
@@ -84,6 +129,7 @@ class Environment(Record):
     torch: str
     toolchain: str = ""
     driver: str = ""
+    """NVIDIA driver and CUDA version; empty where the CPU ran the solution."""
     commit: str = ""
     """Commit of Hone, with `+` when the tree had changes."""
     confinement: tuple[str, ...] = ()
@@ -94,7 +140,18 @@ class Protocol(Record):
     """How correctness and time are established; recorded with every trace."""
 
     name: str
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where solutions run. `cuda` judges all languages but `cpp`, on one GPU."""
+    rule: Literal["hone", "kernelbench"] = "hone"
+    """`kernelbench`: the public repository's rule (tolerance and trials only), for comparison with published numbers."""
     correctness_trials: int = Field(5, ge=1)
+    distributions: tuple[Distribution, ...] = ("as_given",)
+    """Values of floating-point inputs; trials go through them in turn. Those that the reference cannot take are left
+    out. On a GPU only."""
+    tf32: bool = False
+    """Whether float32 products may use TF32, for baseline and solution alike. On a GPU only."""
+    precision_factor: float = Field(16.0, gt=1)
+    """A solution may be so many times further from the exact result than the reference. Rule `hone`, GPU only."""
     timing: bool = True
     warmup_runs: int = Field(3, ge=0)
     timing_runs: int = Field(30, ge=1)

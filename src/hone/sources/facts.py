@@ -19,6 +19,8 @@ class Value(Record):
     shape: tuple[int, ...] = ()
     dtype: str
     item_bytes: int
+    follows: tuple[str, ...] = ()
+    """The module constant that each dimension equals whatever its value, or empty; known from held-out sizes only."""
 
     @property
     def size_bytes(self) -> int:
@@ -38,6 +40,8 @@ class Facts(Record):
     constants: dict[str, int]
     """Integers that the module assigns at its top level, in order: the names of its sizes."""
     flops: int
+    held_out: tuple[dict[str, int], ...] = ()
+    """Further sizes of some axes, under which all shapes were found to be what the axes' names say."""
 
 
 class Report(Record):
@@ -47,3 +51,7 @@ class Report(Record):
     """Name of the definition to be."""
     facts: Facts | None = None
     error: str = ""
+    field: str = ""
+    """The part of the file that the error is about, where it is the file's author who must mend it."""
+    remedy: str = ""
+    """With `field`: how."""

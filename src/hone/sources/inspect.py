@@ -10,13 +10,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from hone.errors import MachineError
+from hone.errors import MachineError, SourceError
 from hone.launcher import C_TYPES, HALF_TYPES
 from hone.records import Argument, Definition, Language, UnsupportedProblem, canonical_json
 from hone.sources.channel import Replies
 from hone.sources.facts import READY, Facts, Report
 from hone.sources.naming import name_arguments
-from hone.sources.problem import ProblemFile, packages, pretrained_weights
+from hone.sources.problem import ProblemFile, packages, pretrained_weights, without_held_out
 from hone.sources.soundness import Soundness, warn_unknown_commits
 
 PROBLEM_TIMEOUT_S = 120.0
@@ -35,7 +35,8 @@ def define(
 ) -> tuple[list[Definition], list[UnsupportedProblem]]:
     """Definitions of the problems that run, in their order, and what the others lack.
 
-    `timeout_s` is the limit of one problem. One problem's failure, crash or hang never touches another.
+    `timeout_s` is the limit of one problem. One problem's failure, crash or hang never touches another; but wrong
+    held-out sizes raise SourceError, since leaving the problem or the sizes out would go unnoticed.
     """
     warn_unknown_commits(soundness, files)
     unsupported = {file.name: found for file in files if (found := _needs(file)) is not None}
@@ -45,6 +46,9 @@ def define(
         if file.name in unsupported:
             continue
         report = reports[file.name]
+        if report.field:
+            where = f"{file.repository}: {file.path}: {report.field}"
+            raise SourceError(report.error, where=where, remedy=report.remedy)
         if report.facts is None:
             unsupported[file.name] = UnsupportedProblem(
                 name=file.name, reason=report.error, requires=packages(file.text)
@@ -70,7 +74,8 @@ def definition_of(
         inputs=inputs,
         parameters=parameters,
         outputs=outputs,
-        reference=file.text,
+        reference=without_held_out(file.text),
+        held_out=facts.held_out,
         baselines=tuple(baselines),
         languages=_languages((*inputs, *parameters, *outputs)),
         requires=packages(file.text),

@@ -26,6 +26,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
+from hone.sources import held_out
 from hone.sources.facts import READY, Facts, Report, Value
 
 SEED = 42
@@ -73,20 +74,36 @@ class RecurrentLayers(TorchFunctionMode):
 
 
 def facts_of(text: str) -> Facts:
-    """What the problem computes; raises whatever the problem raises."""
+    """What the problem computes, held-out sizes included; raises whatever the problem raises, and HeldOutError."""
+    facts, field = _run(text)
+    entries = held_out.read_entries(field, facts.constants)
+    return held_out.complete(facts, entries, [_variant(text, index, sizes) for index, sizes in enumerate(entries)])
+
+
+def _variant(text: str, index: int, sizes: Mapping[str, int]) -> Facts:
+    """The facts with other sizes, those of entry `index`."""
     try:
-        return _run(text, FakeMode())
+        return _run(text, sizes)[0]
+    except Exception as error:  # the problem's own code
+        problem = f"the problem fails with these sizes: {_last_line(error)}"
+        raise held_out.HeldOutError(problem, f"{held_out.FIELD}[{index}]", "choose sizes that it can take") from error
+
+
+def _run(text: str, sizes: Mapping[str, int] | None = None) -> tuple[Facts, Any]:
+    """The facts with other sizes of some constants (lower-case name -> size), and the field of held-out sizes."""
+    try:
+        return _run_in(text, sizes or {}, FakeMode())
     except RuntimeError:
         # Constructors that ask for a value (.item(), .numpy()) need real tensors; the forward pass still does not.
-        return _run(text, FakeMode(allow_non_fake_inputs=True), real_model=True)
+        return _run_in(text, sizes or {}, FakeMode(allow_non_fake_inputs=True), real_model=True)
 
 
-def _run(text: str, fake: FakeMode, *, real_model: bool = False) -> Facts:
+def _run_in(text: str, sizes: Mapping[str, int], fake: FakeMode, *, real_model: bool = False) -> tuple[Facts, Any]:
     with ExitStack() as stack:
         if not real_model:
             stack.enter_context(fake)
         torch.manual_seed(SEED)
-        module = _load(text)
+        module = _load(text, sizes)
         model = module.Model(*module.get_init_inputs())
         if real_model:
             stack.enter_context(fake)
@@ -95,20 +112,26 @@ def _run(text: str, fake: FakeMode, *, real_model: bool = False) -> Facts:
         stack.enter_context(torch.no_grad())
         recurrent = stack.enter_context(RecurrentLayers())
         output = model(*inputs)
-        return Facts(
+        facts = Facts(
             inputs=tuple(_input(name, value) for name, value in _bind(model, inputs)),
             parameters=tuple(_tensor(name, value) for name, value in model.state_dict().items() if _is_float(value)),
             outputs=tuple(_tensor("", value) for value in _flatten(output)),
             constants=_constants(text, module),
             flops=counter.get_total_flops() + recurrent.flops,
         )
+        return facts, getattr(module, held_out.FIELD, ())
 
 
-def _load(text: str) -> types.ModuleType:
-    """The problem as a module; registered, because dataclasses and pickling look their module up."""
+def _load(text: str, sizes: Mapping[str, int]) -> types.ModuleType:
+    """The problem as a module; registered, because dataclasses and pickling look their module up.
+
+    Constants whose lower-case name is in `sizes` are overwritten once the module has run.
+    """
     module = types.ModuleType("problem")
     sys.modules["problem"] = module
     exec(compile(text, "problem.py", "exec"), module.__dict__)
+    for name in _constants(text, module):
+        setattr(module, name, sizes.get(name.lower(), getattr(module, name)))
     return module
 
 
@@ -163,11 +186,17 @@ def report(name: str, text: str) -> Report:
     """The facts, or the last line of whatever went wrong."""
     try:
         return Report(name=name, facts=facts_of(text))
+    except held_out.HeldOutError as error:
+        return Report(name=name, error=str(error), field=error.where, remedy=error.remedy)
     except (Exception, SystemExit) as error:  # noqa: BLE001  the child-process boundary: any failure is a finding
-        lines = [line for line in str(error).strip().splitlines() if line.strip()] or [""]
-        return Report(name=name, error=f"{type(error).__name__}: {lines[-1].strip()}"[:500])
+        return Report(name=name, error=_last_line(error))
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line for line in str(error).strip().splitlines() if line.strip()] or [""]
+    return f"{type(error).__name__}: {lines[-1].strip()}"[:500]
 
 
 def main() -> None:

@@ -46,9 +46,10 @@ class Names:
 class Axes:
     """Names every dimension. A name has one size; dimensions of one size may share a name.
 
-    A size that is the value of exactly one module constant takes the constant's name in lower case. Otherwise it
-    takes the name of a dimension of the same size that is already there: for a further input, at the same position
-    of an earlier input; for parameters and outputs, anywhere. Otherwise it becomes `<argument>_<position>`.
+    A size that is known to follow a module constant, or is the value of exactly one, takes the constant's name in
+    lower case. Otherwise it takes the name of a dimension of the same size that is already there: for a further input,
+    at the same position of an earlier input; for parameters and outputs, anywhere. Otherwise it becomes
+    `<argument>_<position>`.
     """
 
     def __init__(self, constants: Mapping[str, int], names: Names) -> None:
@@ -59,9 +60,18 @@ class Axes:
         self._constants = {value: name for name, value in constants.items() if values.count(value) == 1}
         self._by_position: dict[tuple[int, int], str] = {}
 
-    def name(self, argument: str, shape: Sequence[int], *, share: bool) -> tuple[str, ...]:
-        """One name per dimension; `share` allows names of any earlier dimension of equal size."""
-        return tuple(self._dimension(argument, position, size, share) for position, size in enumerate(shape))
+    def name(self, argument: str, shape: Sequence[int], *, share: bool, follows: Sequence[str] = ()) -> tuple[str, ...]:
+        """One name per dimension; `share` allows names of any earlier dimension of equal size.
+
+        `follows`: the constant that each dimension is known to follow, empty where none is known.
+        """
+        known = follows or ("",) * len(shape)
+        return tuple(
+            self._constant(known[position], size)
+            if known[position]
+            else self._dimension(argument, position, size, share)
+            for position, size in enumerate(shape)
+        )
 
     def _dimension(self, argument: str, position: int, size: int, share: bool) -> str:
         if size in self._constants:
@@ -96,7 +106,12 @@ def name_arguments(
 
     def arguments(given: Sequence[str], values: Sequence[Value], share: bool) -> tuple[Argument, ...]:
         return tuple(
-            Argument(name=name, kind=value.kind, dtype=value.dtype, shape=axes.name(name, value.shape, share=share))
+            Argument(
+                name=name,
+                kind=value.kind,
+                dtype=value.dtype,
+                shape=axes.name(name, value.shape, share=share, follows=value.follows),
+            )
             for name, value in zip(given, values, strict=True)
         )
 

@@ -16,6 +16,7 @@ from hone.errors import SourceError
 from hone.records import Upstream, Versioned
 
 REQUIRED = ("Model", "get_inputs", "get_init_inputs")
+HELD_OUT = "held_out_sizes"
 NAME = re.compile(r"level(?P<level>\d+)/(?P<number>\d+)_(?P<title>[^/]+)\.py")
 
 
@@ -101,6 +102,30 @@ def check(text: str, where: str) -> None:
             remedy="a problem needs class Model, get_inputs() and get_init_inputs() at the top level; add what is "
             "missing, or move the file out of the level's folder",
         )
+    if any(isinstance(node, ast.Name) and node.id == HELD_OUT for node in ast.walk(parse(without_held_out(text)))):
+        raise SourceError(
+            f"uses {HELD_OUT}, which is cut out of what is shown",
+            where=where,
+            remedy=f"assign {HELD_OUT} at the top level of the module, and use it nowhere",
+        )
+
+
+def without_held_out(text: str) -> str:
+    """The problem without its held-out sizes, as it may be shown to whoever writes a solution. Other text is kept."""
+    lines = text.encode("utf-8").splitlines(keepends=True)
+    for node in reversed(parse(text).body):
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or HELD_OUT not in _assigned(node):
+            continue
+        first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+        before, after = lines[first][: node.col_offset], lines[last][node.end_col_offset :]
+        alone = not before.strip() and not after.strip()
+        lines[first : last + 1] = [] if alone else [before + b"pass" + after]  # others stand on the same line
+    return b"".join(lines).decode("utf-8")
+
+
+def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:
+    """Names that are bound: of an assignment to several, each."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and _is_target(part)}
 
 
 def _top_level_names(tree: ast.Module) -> set[str]:
@@ -111,7 +136,7 @@ def _top_level_names(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.Import | ast.ImportFrom):
             names.update(alias.asname or alias.name for alias in node.names)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
-            names.update(part.id for part in ast.walk(node) if isinstance(part, ast.Name) and _is_target(part))
+            names.update(_assigned(node))
     return names
 
 

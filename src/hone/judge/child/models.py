@@ -18,6 +18,8 @@ from hone.judge.layout import Layout
 
 TEXT_CHARACTERS = 8_000
 TABLE_CHARACTERS = 20_000
+NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "CUDA out of memory")
+"""What PyTorch says when memory is short."""
 
 Arenas = Mapping[str, tuple[mmap.mmap, Layout]]
 
@@ -97,9 +99,7 @@ def describe_error(error: BaseException, kind: str) -> dict[str, Any]:
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, UnexpectedOutput):
         return {"error": {"kind": "shape", "text": str(error)}}
-    if isinstance(error, MemoryError) or any(
-        words in str(error) for words in ("can't allocate memory", "not enough memory", "bad_alloc")
-    ):
+    if isinstance(error, MemoryError) or any(words in str(error) for words in NO_MEMORY):
         kind = "memory"
     elif isinstance(error, ModuleNotFoundError):
         return {"error": {"kind": kind, "text": text, "missing": error.name}}

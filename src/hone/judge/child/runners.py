@@ -26,20 +26,41 @@ def serve(role: str, channel: Channel, descriptors: list[int], layouts: Mapping[
     host = make_host(role, arenas)
     while True:
         message = channel.receive(limit=LARGE_BYTES)
+        if message["do"] == "hand_over":
+            channel.send_descriptors(host.descriptors())  # type: ignore[attr-defined]
+            continue
+        if message["do"] == "map":
+            channel.send({"ready": True})
+            message["descriptors"] = channel.receive_descriptors(message["count"])
         channel.send(host.act(message))
 
 
 def import_hosts(kind: str) -> None:
     """Import what the zygote's runners will need: once they are confined they cannot read these files."""
-    if kind == "plain":
+    if kind == "cuda_plain":
+        import hone.judge.cuda.hosts
+        import hone.judge.cuda.native_host
+    elif kind == "cuda_torch":
+        import hone.build.extension_call
+        import hone.judge.cuda.candidate_host
+        import hone.judge.cuda.hosts
+        import hone.judge.cuda.models
+        import hone.judge.cuda.reference_host
+
+        hone.judge.cuda.models.warm_triton()
+    elif kind == "plain":
         import hone.judge.child.native
     else:
         import hone.judge.child.candidate
-        import hone.judge.child.reference  # noqa: F401
+        import hone.judge.child.reference
 
 
 def make_host(role: str, arenas: Mapping[str, tuple[mmap.mmap, Layout]]) -> Host:
-    """The host for a role: `native`, `candidate` or `reference`."""
+    """The host for a role: `native`, `candidate` or `reference`, with `cuda_` before it for a GPU."""
+    if role.startswith("cuda_"):
+        from hone.judge.cuda.hosts import make_cuda_host
+
+        return make_cuda_host(role)
     if role == "native":
         from hone.judge.child.native import NativeHost
 

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from hone import syscalls
 from hone.judge import confinement
 from hone.judge.child import runners
 from hone.judge.wire import LARGE_BYTES, Channel, ClosedError
@@ -29,9 +30,11 @@ FIRST_FREE = 3
 
 def main(descriptor: int, kind: str) -> None:
     """Answer spawn requests until the judge closes the channel."""
+    user = os.getuid()
     shared = confinement.enter_shared_namespaces()
     confinement.die_with_parent()
-    if kind == "torch":
+    isolates = not kind.startswith("cuda_") or confinement.own_proc_works()
+    if kind.endswith("torch"):
         import torch
 
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
@@ -52,7 +55,7 @@ def main(descriptor: int, kind: str) -> None:
             return
         pid = os.fork()
         if pid == 0:
-            _supervise(request, descriptors, shared, runners.serve)
+            _supervise({**request, "user": user, "isolates": isolates}, descriptors, shared, runners.serve)
         for number in descriptors:
             os.close(number)
         channel.send({"supervisor": pid})
@@ -66,10 +69,12 @@ def _supervise(
     confinement.die_with_parent()
     if request["confinement"]["memory_only"]:
         _watch_runner(request, descriptors, [], serve)
-    achieved = [*shared, *confinement.enter_process_namespace()]
+    achieved = [*shared, *(confinement.enter_process_namespace() if request["isolates"] else [])]
     child = os.fork()
     if child == 0:
         confinement.die_with_parent()
+        if request["confinement"]["scratch"]:
+            achieved += confinement.limit_processes(request["user"])
         _watch_runner(request, descriptors, achieved, serve)
     for descriptor in descriptors:
         os.close(descriptor)
@@ -111,6 +116,8 @@ def _become_runner(
         os.sched_setaffinity(0, request["cpus"])
     # The host's /proc names processes by the numbers that the judge knows them by.
     pid = int(Path("/proc/self").readlink().name)
+    if request["confinement"]["gpu"] and "process_namespace" in achieved:
+        syscalls.mount_own_proc()
     parts = confinement.confine(confinement.Confinement.read(request["confinement"]), achieved)
     channel = Channel(socket.socket(fileno=high[0]))
     channel.send({"pid": pid, "confinement": parts})

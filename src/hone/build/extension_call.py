@@ -1,0 +1,167 @@
+"""Calls of `torch.utils.cpp_extension.load_inline`: what they ask for, their keys, and their prebuilt answers.
+
+The build stage and the judge's child compute the key of a call from the same arguments: the child finds by it what the
+build stage compiled. Only the standard library is imported here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+NAME_CHARACTERS = 100
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of one call, as far as they change what is compiled or how it is loaded."""
+
+    name: str
+    cpp_sources: tuple[str, ...]
+    cuda_sources: tuple[str, ...] = ()
+    functions: tuple[tuple[str, str], ...] | None = None
+    """Names with their docstrings; absent when the sources hold their own bindings."""
+    extra_cflags: tuple[str, ...] = ()
+    extra_cuda_cflags: tuple[str, ...] = ()
+    extra_ldflags: tuple[str, ...] = ()
+    extra_include_paths: tuple[str, ...] = ()
+    with_cuda: bool = False
+    with_pytorch_error_handling: bool = True
+    is_python_module: bool = True
+    no_implicit_headers: bool = False
+
+    @property
+    def module_name(self) -> str:
+        """The name as a C identifier: the object exports `PyInit_<module_name>`."""
+        name = re.sub(r"\W", "_", self.name[:NAME_CHARACTERS], flags=re.ASCII)
+        return name if name[:1].isalpha() else f"_{name}"
+
+    def message(self) -> dict[str, Any]:
+        """The arguments as a JSON object; `call_of(**message)` gives the call again."""
+        message = dataclasses.asdict(self)
+        return {**message, "functions": None if self.functions is None else dict(self.functions)}
+
+
+def call_of(
+    name: str,
+    cpp_sources: object,
+    cuda_sources: object = None,
+    sycl_sources: object = None,
+    functions: object = None,
+    extra_cflags: object = None,
+    extra_cuda_cflags: object = None,
+    extra_sycl_cflags: object = None,
+    extra_ldflags: object = None,
+    extra_include_paths: object = None,
+    build_directory: object = None,
+    verbose: object = False,
+    with_cuda: object = None,
+    with_sycl: object = None,
+    is_python_module: object = True,
+    with_pytorch_error_handling: object = True,
+    keep_intermediates: object = True,
+    use_pch: object = False,
+    no_implicit_headers: object = False,
+) -> Call:
+    """The call with these arguments, in the order of PyTorch's own signature (2.6 to 2.13).
+
+    Raises TypeError for arguments of other types than PyTorch documents, ValueError for SYCL.
+    """
+    if sycl_sources or with_sycl:
+        raise ValueError("load_inline: SYCL is not supported, only C++ and CUDA")
+    if not isinstance(name, str):
+        raise TypeError("load_inline: name must be a str")
+    cuda = _texts(cuda_sources, "cuda_sources")
+    return Call(
+        name=name,
+        cpp_sources=_texts(cpp_sources, "cpp_sources"),
+        cuda_sources=cuda,
+        functions=_functions(functions),
+        extra_cflags=_texts(extra_cflags, "extra_cflags"),
+        extra_cuda_cflags=_texts(extra_cuda_cflags, "extra_cuda_cflags"),
+        extra_ldflags=_texts(extra_ldflags, "extra_ldflags"),
+        extra_include_paths=_texts(extra_include_paths, "extra_include_paths"),
+        with_cuda=bool(cuda) if with_cuda is None else bool(with_cuda),
+        with_pytorch_error_handling=bool(with_pytorch_error_handling),
+        is_python_module=bool(is_python_module),
+        no_implicit_headers=bool(no_implicit_headers),
+    )
+
+
+def _texts(value: object, what: str) -> tuple[str, ...]:
+    """None, one text or several, as a tuple."""
+    if value is None or isinstance(value, str):
+        return (value,) if value else ()
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise TypeError(f"load_inline: {what} must be a str or a list of str")
+    return tuple(value)
+
+
+def _functions(value: object) -> tuple[tuple[str, str], ...] | None:
+    if value is None:
+        return None
+    items: Iterable[tuple[object, object]]
+    items = value.items() if isinstance(value, dict) else ((name, name) for name in _texts(value, "functions"))
+    pairs = tuple((name, text) for name, text in items if isinstance(name, str) and isinstance(text, str))
+    if isinstance(value, dict) and len(pairs) != len(value):
+        raise TypeError("load_inline: functions must map str to str")
+    return pairs
+
+
+def call_key(call: Call) -> str:
+    """Digest of everything in a call, as 64 hexadecimal digits: the same at build time and in the judge's child."""
+    text = json.dumps(call.message(), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def prebuilt_load_inline(extensions: Mapping[str, Path]) -> Callable[..., Any]:
+    """A replacement of `load_inline` that imports what the build stage has compiled, each object once.
+
+    `extensions` maps `call_key` to the shared object. PyTorch must have been imported: its libraries are not searched
+    for. The replacement raises RuntimeError for a call that the build stage did not see, ImportError for an object
+    that cannot be loaded, such as one that lacks a function which its sources only declare.
+    """
+    loaded: dict[str, Any] = {}
+
+    def load_inline(*arguments: Any, **named: Any) -> Any:
+        call = call_of(*arguments, **named)
+        key = call_key(call)
+        if key not in loaded:
+            if key not in extensions:
+                raise RuntimeError(
+                    f"load_inline: '{call.name}' was not built ahead of time: the module did not make this call, with "
+                    "the same sources and flags, when it was run for the build (without a GPU and without forward())"
+                )
+            loaded[key] = _load(call, extensions[key])
+        return loaded[key]
+
+    return load_inline
+
+
+def _load(call: Call, path: Path) -> Any:
+    if not call.is_python_module:
+        import torch
+
+        torch.ops.load_library(str(path))  # type: ignore[no-untyped-call]
+        return str(path)
+    loader = ExtensionFileLoader(call.module_name, str(path))
+    spec = spec_from_file_location(call.module_name, path, loader=loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def replace_load_inline(replacement: Callable[..., Any]) -> None:
+    """Let every later `import` of `load_inline`, under whatever name, find the replacement."""
+    import torch.utils.cpp_extension
+
+    torch.utils.cpp_extension.load_inline = replacement

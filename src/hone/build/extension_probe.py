@@ -1,0 +1,116 @@
+"""Run a module without a GPU to learn its `load_inline` calls: `python extension_probe.py <memory limit in bytes>`.
+
+The request is a JSON object on standard input: `source` of the module, `entry_point`, and the problem's `reference`.
+The answer are lines of JSON on standard output: one for each call as soon as it is made, `{"phase": …}` before each
+step, `{"error": …}` when the module itself fails. The module runs confined like a solution under the judge (no files
+but Python's own, no network, no programs), in this process: its answers are claims, good for nothing but to be
+compiled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hone.build.extension_call import call_of, replace_load_inline
+from hone.judge import confinement
+
+ERROR_CHARACTERS = 2_000
+Say = Callable[[dict[str, Any]], None]
+
+
+class StandIn:
+    """In place of an extension: every attribute is a stand-in, and so is the result of every call."""
+
+    def __getattr__(self, name: str) -> StandIn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return StandIn()
+
+    def __call__(self, *_: object, **__: object) -> StandIn:
+        """Whatever an extension's function may be given."""
+        return StandIn()
+
+
+def main(memory_bytes: int) -> None:
+    """Confine this process, run the module, then its constructor."""
+    shared = confinement.enter_shared_namespaces()
+    confinement.die_with_parent()
+    request = json.load(sys.stdin)
+    import torch
+
+    from hone.judge.child.models import load_module
+
+    torch.set_num_threads(1)
+    say = _speaker()
+    _pretend_to_have_a_gpu()
+    replace_load_inline(_recorder(say))
+    parts = confinement.confine(confinement.Confinement(memory_bytes), shared)
+    say({"phase": "module", "confinement": parts})
+    try:
+        module = load_module("hone_candidate", request["source"])
+    except BaseException as error:  # noqa: BLE001  the boundary to code that may raise anything
+        say({"error": f"{type(error).__name__}: {error}"[:ERROR_CHARACTERS]})
+        os._exit(0)
+    say({"phase": "model"})
+    _construct(module, request["entry_point"], request["reference"])
+    os._exit(0)
+
+
+def _speaker() -> Say:
+    """Write lines to what was standard output; the module's own output goes nowhere from now on."""
+    pipe = os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+
+    def say(message: dict[str, Any]) -> None:
+        line = memoryview(json.dumps(message).encode() + b"\n")
+        while line:
+            line = line[os.write(pipe, line) :]
+
+    return say
+
+
+def _recorder(say: Say) -> Callable[..., StandIn]:
+    def load_inline(*arguments: Any, **named: Any) -> StandIn:
+        say({"call": call_of(*arguments, **named).message()})
+        return StandIn()
+
+    return load_inline
+
+
+def _pretend_to_have_a_gpu() -> None:
+    """Modules often build their kernels only `if torch.cuda.is_available()`, or for the GPU's capability."""
+    import torch
+
+    answers = {"is_available": True, "device_count": 1, "current_device": 0, "get_device_capability": (9, 0)}
+    for name, answer in answers.items():
+        setattr(torch.cuda, name, lambda *_, answer=answer, **__: answer)
+
+
+def _construct(module: Any, entry_point: str, reference_source: str) -> None:
+    """Call the constructor, for calls made there; failures are the judge's business."""
+    import torch
+
+    from hone.judge.child.models import load_module
+
+    for device in ("meta", "cpu"):
+        try:
+            reference = load_module("hone_reference", reference_source)
+            arguments = reference.get_init_inputs()
+            with torch.device(device):
+                model_class = getattr(module, entry_point)
+                model_class(**arguments) if isinstance(arguments, dict) else model_class(*arguments)
+        except BaseException:  # noqa: BLE001  the boundary to code that may raise anything
+            continue
+        return
+
+
+if __name__ == "__main__":
+    sys.path[:] = [path for path in sys.path if Path(path) != Path(__file__).parent]
+    main(int(sys.argv[1]))

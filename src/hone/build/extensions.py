@@ -1,0 +1,170 @@
+"""Extensions of Python solutions, built ahead of time so that no compiler runs where solutions are judged."""
+
+from __future__ import annotations
+
+import re
+import sysconfig
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hone.build.compile import Compiled, check_machine, run_compiler, scratch_folder, write_source
+from hone.build.extension_call import Call, call_key
+from hone.build.extension_flags import FlagError
+from hone.build.extension_sources import LEVELS, SLIM, Plan, Unit, plan_of
+from hone.build.installed_torch import InstalledTorch, installed_torch
+from hone.build.recording import record_calls
+from hone.build.toolchain import Toolchain, toolchain_for
+from hone.records import Build, BuildStatus, Language, Solution, digest
+from hone.store import Store
+
+LOG_CHARACTERS = 20_000
+RECIPE = 1
+"""Part of the keys of the store: to be raised when extensions are linked in another way."""
+TORCH_LIBRARIES = ("c10", "c10_cuda", "torch_cpu", "torch_cuda", "torch", "torch_python")
+# What compilers say of something that a header may declare; other errors are not mended by more headers.
+LACKS_HEADER = re.compile(
+    r"error.*(has no member|is undefined|not been declared|was not declared|not a member of|incomplete type"
+    r"|does not name|cannot open source file|[Nn]o such file|must be a class or namespace|is not a template"
+    r"|not a type name|no instance of|no matching function|explicit type is missing|identifier)"
+)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The compilers and libraries of this machine."""
+
+    gxx: Toolchain
+    nvcc: Toolchain
+    torch: InstalledTorch
+
+    def missing(self, call: Call) -> str:
+        """Why this machine cannot build the call; empty when it can."""
+        return self.gxx.missing or (self.nvcc.missing if call.cuda_sources else "")
+
+    def versions(self, call: Call) -> str:
+        """Of everything that takes part."""
+        nvcc = [self.nvcc.version] if call.cuda_sources else []
+        return "; ".join([self.gxx.version, *nvcc, f"torch {self.torch.version}"])
+
+
+def find_tools() -> Tools:
+    """Look for compilers and PyTorch; raises MachineError when there is no PyTorch."""
+    nvcc = toolchain_for(Language.CUDA)
+    return Tools(toolchain_for(Language.CPP), nvcc, installed_torch(nvcc))
+
+
+def build_with_extensions(parsed: Build, solution: Solution, reference: str, store: Store, timeout_s: float) -> Build:
+    """The build of a Python solution that mentions `load_inline`: its calls are recorded, each is compiled.
+
+    INTERPRETED with `extensions` when all compile; REJECTED with the first refusal, its compiler in `command`; TIMEOUT
+    when the module or a compiler takes longer than `timeout_s`. Raises MachineError when the machine is at fault.
+    """
+    started = time.monotonic()
+    recording = record_calls(solution, reference, timeout_s)
+    build = parsed.model_copy(update={"log": f"the module raised {recording.remark}" if recording.remark else ""})
+    if recording.timed_out:
+        log = "the module did not come to its end when it was run to find its load_inline calls"
+        return build.model_copy(update={"status": BuildStatus.TIMEOUT, "log": log})
+    if recording.refusal:
+        refused = {"status": BuildStatus.REJECTED, "log": recording.refusal, "command": ("load_inline",)}
+        return build.model_copy(update=refused)
+    tools = find_tools() if recording.calls else None
+    for call in recording.calls:
+        assert tools is not None
+        part = build_extension(call, tools, store, timeout_s)
+        said = {"command": part.command, "toolchain": f"{parsed.toolchain}; {part.toolchain}", "target": part.target}
+        if part.artifact is None:
+            log = f"load_inline(name={call.name[:100]!r})\n{part.log}"[:LOG_CHARACTERS]
+            return build.model_copy(update={**said, "status": part.status, "log": log, "extensions": {}})
+        extensions = {**build.extensions, call_key(call): part.artifact}
+        build = build.model_copy(update={**said, "extensions": extensions})
+    return build.model_copy(update={"seconds": time.monotonic() - started})
+
+
+def build_extension(call: Call, tools: Tools, store: Store, timeout_s: float) -> Build:
+    """One extension, compiled or from the store, as a build of its own whose `solution` is the call's key."""
+    name = call_key(call)
+    blank = Build(solution=name, status=BuildStatus.NO_COMPILER, toolchain=tools.versions(call))
+    if missing := tools.missing(call):
+        return blank.model_copy(update={"log": missing})
+    blank = blank.model_copy(update={"status": BuildStatus.REJECTED, "command": ("load_inline",)})
+    try:
+        plan = plan_of(call, tools.gxx, tools.nvcc, tools.torch)
+        for library in plan.cuda_libraries:
+            if tools.torch.library(library) is None:
+                raise FlagError(f"error: load_inline: lib{library} is not installed here")
+    except FlagError as error:
+        return blank.model_copy(update={"log": str(error)})
+    blank = blank.model_copy(update={"command": plan.units[-1].flags, "target": plan.target})
+    key = _store_key(plan, tools)
+    known = store.build(key)
+    if known is not None:
+        return known.model_copy(update={"solution": name})
+    with scratch_folder() as scratch:
+        compiled = _compile(plan, tools, Path(scratch), timeout_s)
+        update = {"log": compiled.log, "seconds": compiled.seconds}
+        if compiled.timed_out:  # not kept: tried again next time
+            log = f"the compilers took over {timeout_s:g} s\n{compiled.log}"[:LOG_CHARACTERS]
+            return blank.model_copy(update={**update, "status": BuildStatus.TIMEOUT, "log": log})
+        if compiled.artifact:
+            update |= {"status": BuildStatus.BUILT, "artifact": store.artifact_of(key)}
+        build = blank.model_copy(update=update)
+        store.keep_build(key, build, compiled.artifact)
+        return build
+
+
+def _store_key(plan: Plan, tools: Tools) -> str:
+    units = [[unit.text, unit.program, unit.flags] for unit in plan.units]
+    linked = [plan.cuda_libraries, plan.system_libraries, plan.target]
+    versions = [tools.gxx.version, tools.nvcc.version, tools.torch.version, str(tools.torch.cuda)]
+    return digest(["extension", units, linked, versions, sysconfig.get_config_var("SOABI"), RECIPE])
+
+
+def _compile(plan: Plan, tools: Tools, scratch: Path, timeout_s: float) -> Compiled:
+    """Compile the units side by side, then link; the log is the first refusal's."""
+    started = time.monotonic()
+    deadline = started + timeout_s
+    with ThreadPoolExecutor(len(plan.units)) as pool:
+        done = list(pool.map(lambda unit: _compile_unit(unit, tools, scratch, deadline), plan.units))
+    refused = [compiled for compiled in done if compiled.artifact is None]
+    if refused:
+        compiled = refused[0]
+    else:
+        compiled = _link(plan, tools, [item.artifact for item in done if item.artifact], scratch, deadline)
+        compiled = replace(compiled, log="".join(item.log for item in (*done, compiled))[:LOG_CHARACTERS])
+    return replace(compiled, seconds=time.monotonic() - started)
+
+
+def _compile_unit(unit: Unit, tools: Tools, scratch: Path, deadline: float) -> Compiled:
+    """With the smallest headers first; with larger ones as long as something is missing that they may declare."""
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    write_source(folder / unit.file, unit.text)
+    opened = [SLIM, *tools.torch.include_folders]
+    compiled, errors = None, ""
+    for level in LEVELS:
+        left_s = max(deadline - time.monotonic(), 0.01)
+        compiled = run_compiler(unit.command(tools.torch, level), folder / unit.object, left_s, opened)
+        before, errors = errors, "\n".join(line for line in compiled.log.splitlines() if "error" in line)
+        if compiled.artifact or compiled.timed_out or not LACKS_HEADER.search(errors) or errors == before:
+            break
+    assert compiled is not None
+    if compiled.breakdown:
+        toolchain = tools.nvcc if unit.program == tools.nvcc.program else tools.gxx
+        check_machine(compiled.breakdown, toolchain, folder, max(deadline - time.monotonic(), 10.0))
+    return compiled
+
+
+def _link(plan: Plan, tools: Tools, objects: Sequence[Path], scratch: Path, deadline: float) -> Compiled:
+    """A shared object of the objects, PyTorch's libraries and those that the call names."""
+    torch = tools.torch
+    found = [torch.library(name) for name in plan.cuda_libraries]
+    own = [torch.folder / "lib" / f"lib{name}.so" for name in TORCH_LIBRARIES]
+    linked = [str(path) for path in (*own, *(path for path in found if path)) if path.is_file()]
+    system = [f"-l{name}" for name in plan.system_libraries]
+    command = [*tools.gxx.program, "-shared", *map(str, objects), *linked, *system, "-o", "extension.so"]
+    left_s = max(deadline - time.monotonic(), 0.01)
+    return run_compiler(command, scratch / "extension.so", left_s, torch.library_folders)

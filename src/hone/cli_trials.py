@@ -1,0 +1,130 @@
+"""`hone trial …`: trials of the judge itself, each a command that writes one CSV and exits with 1 when it failed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hone.trials.table import Row, table_lines, write_table
+
+app = typer.Typer(no_args_is_help=True, help="Try the judge itself: containment, kills, public-harness, profiler.")
+
+Config = Annotated[Path, typer.Option("--config", help="The config that names sources and protocol.")]
+Definitions = Annotated[Path, typer.Option(help="Folder with the definitions' files.")]
+Output = Annotated[Path, typer.Option(help="The CSV to write.")]
+Seed = Annotated[int, typer.Option(help="Of the order, or of the moments.")]
+Files = Annotated[list[str], typer.Argument(help="Kernels: files, folders or patterns.")]
+DEFAULT_CONFIG = Path("config/config.yaml")
+DEFAULT_DEFINITIONS = Path("results/definitions")
+
+
+@app.command()
+def containment(
+    good: Annotated[list[str], typer.Option(help="Files, a folder or a pattern such as 'evil/honest_*'; repeatable.")],
+    bad: Annotated[list[str], typer.Option(help="The same, of hostile kernels.")],
+    config: Config = DEFAULT_CONFIG,
+    definitions: Definitions = DEFAULT_DEFINITIONS,
+    output: Output = Path("containment.csv"),
+    seed: Seed = 0,
+) -> None:
+    """Judge good kernels alone, then among hostile ones: the good ones' verdicts must be the same."""
+    from hone.trials import containment as trial
+    from hone.trials.kernels import expand, open_bench
+
+    rows = trial.containment(open_bench(config, definitions), expand(good), expand(bad), seed)
+    _report(output, trial.COLUMNS, rows)
+    _conclude(trial.not_contained(rows), "the good kernels' verdicts are the same in both runs")
+
+
+@app.command()
+def kills(
+    files: Files,
+    times: Annotated[int, typer.Option(min=1, help="How often the judge is killed.")] = 20,
+    config: Config = DEFAULT_CONFIG,
+    definitions: Definitions = DEFAULT_DEFINITIONS,
+    output: Output = Path("kills.csv"),
+    seed: Seed = 0,
+) -> None:
+    """Kill -9 the judge at random moments: the same command must complete, leave nothing, and say the same."""
+    from hone.trials import kills as trial
+    from hone.trials.kernels import expand, open_bench
+
+    chosen = expand(files)
+    open_bench(config, definitions).kernels(chosen)  # a mistake in them is told at once
+    with tempfile.TemporaryDirectory(prefix="hone-trial-") as scratch:
+        found = trial.kills(chosen, config, definitions, times=times, seed=seed, scratch=Path(scratch))
+        rows = _written(output, trial.COLUMNS, found)
+    _report(output, trial.COLUMNS, rows)
+    _conclude(trial.failures(rows), f"{len(rows)} kills: every run completed with the same verdicts and left nothing")
+
+
+@app.command(name="public-harness")
+def public_harness(
+    checkout: Annotated[Path, typer.Option(help="A checkout of github.com/ScalingIntelligence/KernelBench.")],
+    problems: Annotated[str, typer.Option(help="By comma: level1/19,level1/21")],
+    candidates: Annotated[Path, typer.Option(help="Folder with <level>_<number>.py.")] = Path(
+        "resources/kernels/public_harness"
+    ),
+    config: Config = DEFAULT_CONFIG,
+    definitions: Definitions = DEFAULT_DEFINITIONS,
+    output: Output = Path("public_harness.csv"),
+    timeout_s: Annotated[float, typer.Option(min=1, help="Limit of each process.")] = 600.0,
+    correct_trials: Annotated[int, typer.Option(min=1, help="Of the public evaluation.")] = 5,
+    perf_trials: Annotated[int, typer.Option(min=1, help="Of the public evaluation.")] = 100,
+) -> None:
+    """Evaluate the same kernels with the public KernelBench code and with Hone, in turns. Runs them unconfined, too."""
+    from hone.trials import harness as trial
+    from hone.trials.kernels import open_bench
+
+    bench = open_bench(config, definitions)
+    chosen = trial.problems(bench, checkout, candidates, trial.problem_names(problems))
+    with tempfile.TemporaryDirectory(prefix="hone-trial-") as scratch:
+        setting = trial.Setting(
+            bench, config, definitions, checkout, Path(scratch), timeout_s, correct_trials, perf_trials
+        )
+        rows = _written(output, trial.COLUMNS, trial.compare(setting, chosen))
+    _report(output, trial.COLUMNS, rows)
+
+
+@app.command()
+def profiler(
+    files: Files,
+    config: Config = DEFAULT_CONFIG,
+    definitions: Definitions = DEFAULT_DEFINITIONS,
+    output: Output = Path("profiler.csv"),
+) -> None:
+    """Compare the judge's latencies of plain .cu files with PyTorch's profiler. Runs them unconfined, too."""
+    from hone.trials import profiler as trial
+    from hone.trials.kernels import expand, open_bench
+
+    bench = open_bench(config, definitions)
+    with tempfile.TemporaryDirectory(prefix="hone-trial-") as scratch:
+        rows = _written(output, trial.COLUMNS, trial.compare(bench, expand(files), Path(scratch)))
+    _report(output, trial.COLUMNS, rows)
+
+
+def _written(output: Path, columns: Sequence[str], found: Iterable[Row]) -> list[Row]:
+    """All rows; the file is written again after each, so that an interrupt loses only what was running."""
+    rows: list[Row] = []
+    for row in found:
+        rows.append(row)
+        write_table(output, columns, rows)
+    return rows
+
+
+def _report(output: Path, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    write_table(output, columns, rows)
+    for line in table_lines(columns, rows):
+        typer.echo(line)
+
+
+def _conclude(problems: Sequence[str], otherwise: str) -> None:
+    for problem in problems:
+        typer.echo(f"failed: {problem}")
+    if not problems:
+        typer.echo(f"held: {otherwise}")
+    raise typer.Exit(1 if problems else 0)

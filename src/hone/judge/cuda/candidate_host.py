@@ -1,0 +1,162 @@
+"""The runner of `ModelNew` on a GPU. The candidate's code shares this interpreter: nothing here is to be relied on."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.utils.cpp_extension
+
+from hone.judge.child.models import (
+    build_model,
+    check_and_copy,
+    describe_error,
+    flatten,
+    load_module,
+    seed_all,
+    silence,
+)
+from hone.judge.cuda import driver
+from hone.judge.cuda.batches import Clock, Gate
+from hone.judge.cuda.memory import DeviceArena
+from hone.judge.cuda.models import allow_tf32, profile_table, set_sizes
+from hone.judge.cuda.sets import Region
+
+
+class CandidateHost:
+    """`load` builds the model, `run` calls forward on some sets, `store` copies what it returned to the outputs."""
+
+    def __init__(self) -> None:
+        silence()
+        self._model: Any = None
+        self._graph: Any = None
+        self._returned: list[Any] = []
+        self._captured: list[Any] = []
+        self._arguments: list[list[Any]] = []
+        self._seed = 0
+
+    def act(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer one message; whatever the candidate raises becomes an answer too."""
+        try:
+            with torch.no_grad():
+                answer: dict[str, Any] = getattr(self, f"_{message['do']}")(message)
+        except BaseException as error:  # noqa: BLE001  the boundary to code that may raise anything
+            return describe_error(error, "load" if message["do"] == "load" else "run")
+        return answer
+
+    def _warm(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        if message.get("triton_cache"):
+            os.environ["TRITON_CACHE_DIR"] = message["triton_cache"]
+            os.environ["TMPDIR"] = os.environ["HOME"] = message["triton_cache"]
+        os.environ["CUDA_VISIBLE_DEVICES"] = message["gpu"]
+        allow_tf32(message["tf32"])
+        torch.cuda.init()  # type: ignore[no-untyped-call]
+        driver.open_context()
+        self._clock = Clock(None)
+        ones = torch.ones(64, 64, device="cuda")
+        torch.sum(ones @ ones).item()
+        return {"ok": True}
+
+    def _map(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        arenas = {}
+        for region_message, writable, descriptor in zip(
+            message["regions"], message["writable"], message["descriptors"], strict=True
+        ):
+            region = Region.read(region_message)
+            address = driver.import_memory(descriptor, region.nbytes, writable=writable)
+            os.close(descriptor)
+            arenas[region_message["name"]] = DeviceArena(region, address)
+            if region_message["name"] == "gate":
+                self._gate = Gate(address + region.layout.slots[0].offset)
+        self._inputs, self._outputs = arenas["inputs"], arenas["outputs"]
+        self._names = [slot.name for slot in self._outputs.region.layout.slots]
+        return {"ok": True}
+
+    def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        from hone.build.extension_call import prebuilt_load_inline
+
+        extensions = {key: Path(path) for key, path in message["extensions"].items()}
+        torch.utils.cpp_extension.load_inline = prebuilt_load_inline(extensions)
+        torch.set_num_threads(message["threads"])
+        reference = load_module("hone_reference", message["reference"])
+        set_sizes(reference, message["sizes"])
+        candidate = load_module("hone_candidate", message["source"])
+        model_class = getattr(candidate, message["entry_point"])
+        with torch.device("cuda"):
+            model = build_model(reference, model_class, message["seed"], message["dtype"])
+        self._model = model.cuda()
+        self._order = message["arguments"]
+        driver.synchronize()
+        return {"ok": True}
+
+    def _prepare(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments of all sets: `scalars` has one mapping for each."""
+        self._returned = []
+        self._arguments = [
+            [scalars[name] if name in scalars else tensors[name] for name in self._order]
+            for tensors, scalars in zip(self._inputs.sets, message["scalars"], strict=False)
+        ]
+        self._seed = message["seed"]
+        seed_all(self._seed)
+        return {"ok": True}
+
+    def _calls(self, count: int) -> list[Callable[[], object]]:
+        return [functools.partial(self._model, *arguments) for arguments in self._arguments[:count]]
+
+    def _run(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        if message["mode"] == "null":
+            elapsed = self._clock.time(lambda: None)
+        else:
+            kept: list[Any] = []
+            model, arguments = self._model, self._arguments[: message["sets"]]
+            elapsed = self._clock.time(lambda: kept.extend(model(*items) for items in arguments))
+            self._returned = kept
+        return {"done": message["nonce"], "device_ms": elapsed}
+
+    def _arm(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        if message["null"]:
+            graph = self._clock.null_graph(self._gate, message["null"])
+            self._clock.arm(lambda: driver.launch_graph(graph, self._clock.stream), self._gate, message["value"])
+        else:
+            self._clock.arm(self._graph.replay, self._gate, message["value"])
+            self._returned = self._captured
+        return {"ok": True}
+
+    def _collect(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        return {"device_ms": self._clock.collect()}
+
+    def _returns_nothing_new(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        """As if forward had returned tensors like the outputs; before there is any code of the candidate's."""
+        self._returned = [[torch.empty_like(place) for place in places.values()] for places in self._outputs.sets]
+        return {"ok": True}
+
+    def _store(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        for returned, places in zip(self._returned, self._outputs.sets, strict=False):
+            check_and_copy(flatten(returned), list(places.values()), self._names)
+        driver.synchronize()
+        return {"ok": True}
+
+    def _capture(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        self._returned, self._graph = [], None
+        seed_all(self._seed)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            captured = []
+            for run, items in enumerate(self._arguments):
+                self._gate.wait(ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), run)
+                captured.append(self._model(*items))
+        self._graph, self._captured = graph, captured
+        return {"ok": True}
+
+    def _spans(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        self._returned = []
+        answer: dict[str, Any] = self._clock.busy_ms(self._calls(len(self._arguments)))
+        return answer
+
+    def _profile(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        return {"table": profile_table(self._calls(1)[0])}

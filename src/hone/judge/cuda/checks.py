@@ -1,0 +1,123 @@
+"""Is an output right? Computed on the GPU, by the trusted process alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+CHUNK = 1 << 26
+"""Elements that are compared at a time, to bound the memory of the comparison."""
+ROUNDING_SLACK = 16.0
+"""Times the reference's own error, as root mean square over a tensor: what an element may be off beside the tolerance.
+Not times its error at the element itself, which is near zero here and there by chance."""
+
+
+@dataclass
+class DeviceTally:
+    """How far outputs were off, summed up over tensors; the parent adds tallies of several runs."""
+
+    elements: int = 0
+    wrong: int = 0
+    max_abs_error: float = 0.0
+    max_rel_error: float = 0.0
+    first_wrong: str = ""
+
+    def message(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+    def add(self, name: str, expected: torch.Tensor, got: torch.Tensor, *, atol: float, rtol: float) -> None:
+        """Compare one tensor: |got - expected| <= atol + rtol * |expected|.
+
+        NaN must stand where NaN is expected and nowhere else, infinities likewise with their sign. Integers and
+        booleans must be equal to the bit.
+        """
+        self.elements += expected.numel()
+        wants, gots = expected.reshape(-1), got.reshape(-1)
+        for start in range(0, wants.numel(), CHUNK):
+            part = slice(start, start + CHUNK)
+            want, have = wants[part], gots[part]
+            wrong = _wrong(self, want, have, atol, rtol)
+            count = int(wrong.sum())
+            if count and not self.first_wrong:
+                at = int(torch.argmax(wrong.to(torch.uint8)))
+                index = torch.unravel_index(torch.tensor(start + at), expected.shape)
+                place = ", ".join(str(int(part)) for part in index)
+                self.first_wrong = f"{name}[{place}] is {_shown(have[at])}, expected {_shown(want[at])}"
+            self.wrong += count
+
+
+def _wrong(tally: DeviceTally, want: torch.Tensor, have: torch.Tensor, atol: float, rtol: float) -> torch.Tensor:
+    if not want.is_floating_point():
+        raw = torch.uint8 if want.dtype is torch.bool else want.dtype  # so that 2 is not true
+        return want.view(raw) != have.view(raw)
+    wide = torch.float64 if want.dtype is torch.float64 else torch.float32
+    wants, haves = want.to(wide), have.to(wide)
+    finite = wants.isfinite() & haves.isfinite()
+    error = torch.where(finite, (haves - wants).abs(), 0.0)
+    size = wants.abs()
+    limit = atol + rtol * size
+    wrong = torch.where(finite, error > limit, wants != haves) & ~(wants.isnan() & haves.isnan())
+    tally.max_abs_error = max(tally.max_abs_error, float(error.max()))
+    relative = torch.where(finite & (size > atol), error / size, 0.0)
+    tally.max_rel_error = max(tally.max_rel_error, float(relative.max()))
+    return wrong
+
+
+def rounding_slack(expected: torch.Tensor, exact: torch.Tensor) -> float:
+    """What an element may be off for the order of operations alone; 0 where the reference's error is not finite."""
+    if not expected.is_floating_point():
+        return 0.0
+    squares, wants, exacts = 0.0, expected.reshape(-1), exact.reshape(-1)
+    for start in range(0, wants.numel(), CHUNK):
+        part = slice(start, start + CHUNK)
+        squares += float((wants[part].double() - exacts[part].double()).square().sum())
+    rms = (squares / max(wants.numel(), 1)) ** 0.5
+    return ROUNDING_SLACK * rms if _finite(rms) else 0.0
+
+
+def _shown(value: torch.Tensor) -> str:
+    return f"{float(value):.9g}"
+
+
+def distance(got: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]) -> float | None:
+    """Largest ||got - exact|| / ||exact|| over floating-point outputs; absent where there is no finite one."""
+    found = [_distance(mine, theirs) for mine, theirs in zip(got, exact, strict=True) if theirs.is_floating_point()]
+    known = [value for value in found if value is not None]
+    return max(known) if known else None
+
+
+def _distance(got: torch.Tensor, exact: torch.Tensor) -> float | None:
+    off, size = 0.0, 0.0
+    mine, theirs = got.reshape(-1), exact.reshape(-1)
+    for start in range(0, theirs.numel(), CHUNK):
+        want = theirs[start : start + CHUNK].double()
+        off += float((mine[start : start + CHUNK].double() - want).square().sum())
+        size += float(want.square().sum())
+    if not size or not _finite(size):
+        return None
+    return float((off / size) ** 0.5) if _finite(off) else float("inf")
+
+
+def _finite(value: float) -> bool:
+    return value - value == 0.0
+
+
+def scale_of(tensor: torch.Tensor) -> float:
+    """Root mean square, at least 1: what an absolute tolerance is multiplied with for unusual values."""
+    if not tensor.is_floating_point() or not tensor.numel():
+        return 1.0
+    rms = float(tensor.float().square().mean().sqrt())
+    return max(1.0, rms) if _finite(rms) else 1.0
+
+
+def changed_inputs(pristine: Mapping[str, torch.Tensor], now: Mapping[str, torch.Tensor]) -> list[str]:
+    """Names of the inputs of which any byte differs."""
+    return [name for name, tensor in pristine.items() if not _same_bytes(tensor, now[name])]
+
+
+def _same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
+    return bool(torch.equal(left.reshape(-1).view(torch.uint8), right.reshape(-1).view(torch.uint8)))

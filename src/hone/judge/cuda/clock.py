@@ -1,0 +1,70 @@
+"""What a solution's time is when two clocks have seen it: pure functions.
+
+The device's clock (events, CUPTI) is read by the solution's own process, which may lie. The judge's clock runs from the
+question to the answer, and on until nobody's work is left on the GPU; it cannot be reached, but it also counts the way
+to the process and back. What the judge saw beyond the claim, the usual way and the noise of both is charged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SLACK_SHARE = 0.03
+SLACK_MS = 0.06
+"""Noise of the judge's clock per batch: three per cent and sixty microseconds."""
+STORE_SLACK_SHARE = 0.25
+GAP_MS = 0.0006
+"""What lies between two kernels of a graph, at most."""
+BUSY_SHARE = 1.1
+"""Kernels in a graph overlap at their ends and lose a few per cent to each other."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One timed batch of a solution; milliseconds."""
+
+    claimed_ms: float
+    """By device events."""
+    wall_ms: float
+    """By the judge's clock, from question to answer."""
+    settle_ms: float
+    """From the answer until the GPU was idle."""
+    store_ms: float = 0.0
+    """What copying the results took after the answer; nothing where the solution writes to the outputs itself."""
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """What an empty batch takes, by the judge's clock, and a copy of honest results; milliseconds."""
+
+    wall_ms: float
+    settle_ms: float
+    store_ms: float = 0.0
+
+
+def unexplained_ms(seen: Observation, usual: Overhead) -> float:
+    """Work of the batch that the claim leaves out; 0 where clocks agree within their noise."""
+    slack = SLACK_MS + SLACK_SHARE * seen.claimed_ms
+    late = seen.wall_ms - usual.wall_ms - seen.claimed_ms
+    pending = seen.settle_ms - usual.settle_ms
+    lazy = seen.store_ms - usual.store_ms
+    charged = late if late > slack else 0.0
+    charged += pending if pending > slack else 0.0
+    charged += lazy if lazy > slack + STORE_SLACK_SHARE * usual.store_ms else 0.0
+    return charged
+
+
+def believable_busy_ms(busy_ms: float, run_ms: float, kernels: int) -> bool:
+    """Whether kernels that claim to be busy so long per run can fill a graph that takes `run_ms` per run."""
+    return run_ms <= BUSY_SHARE * busy_ms + GAP_MS * max(kernels, 1)
+
+
+def floor_ms(
+    read_bytes: int, written_bytes: int, flops: int, *, bandwidth_gbs: float, peak_gflops: float, l2_bytes: int
+) -> float:
+    """Speed of light: inputs come from memory, outputs may stay in the L2 cache; or operations at the peak rate.
+
+    The peak is that of the matrix units on 16-bit numbers: no implementation is faster.
+    """
+    moved = read_bytes + max(0, written_bytes - l2_bytes)
+    return max(moved / bandwidth_gbs, flops / peak_gflops) / 1e6

@@ -1,0 +1,132 @@
+"""The GPU of this judge: which one, held by whom, at what clocks. NVML only: no CUDA context in the trusted parent."""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hone.errors import MachineError
+
+REMEDY = "judge on a machine with an NVIDIA GPU and driver, or set judge.device: cpu"
+SLOWED = {
+    0x04: "power cap", 0x08: "hardware slowdown", 0x20: "software thermal", 0x40: "hardware thermal",
+    0x80: "hardware power brake", 0x02: "application clocks",
+}  # fmt: skip
+"""Bits of NVML's clock event reasons that hold clocks down under load."""
+POLL_S = 0.5
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One visible GPU."""
+
+    uuid: str
+    name: str
+    driver: str
+    """Driver and CUDA version."""
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Clocks at one moment, and what held them down."""
+
+    sm_mhz: int
+    memory_mhz: int
+    throttled: tuple[str, ...]
+
+
+@functools.cache
+def visible_gpus() -> tuple[Gpu, ...]:
+    """GPUs that CUDA_VISIBLE_DEVICES leaves; raises MachineError when there is none."""
+    import pynvml  # type: ignore[import-untyped]
+
+    try:
+        pynvml.nvmlInit()
+        driver = f"{_text(pynvml.nvmlSystemGetDriverVersion())}, CUDA {_cuda(pynvml.nvmlSystemGetCudaDriverVersion())}"
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+        gpus = [
+            Gpu(
+                _text(pynvml.nvmlDeviceGetUUID(handle)),
+                _text(pynvml.nvmlDeviceGetName(handle)),
+                driver,
+                int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
+            )
+            for handle in handles
+        ]
+    except pynvml.NVMLError as error:
+        raise MachineError(f"no NVIDIA GPU can be used: {error}", remedy=REMEDY) from None
+    chosen = _chosen(gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    if not chosen:
+        raise MachineError("no NVIDIA GPU is visible", where="CUDA_VISIBLE_DEVICES", remedy=REMEDY)
+    return tuple(chosen)
+
+
+def _chosen(gpus: list[Gpu], wanted: str | None) -> list[Gpu]:
+    if wanted is None:
+        return gpus
+    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    by_number = {str(index): gpu for index, gpu in enumerate(gpus)}
+    found = [by_number.get(name) or next((gpu for gpu in gpus if gpu.uuid.startswith(name)), None) for name in names]
+    return [gpu for gpu in found if gpu is not None]
+
+
+@contextmanager
+def held_gpu(wait_s: float = 24 * 3600.0) -> Iterator[Gpu]:
+    """Hold one of the visible GPUs alone: no two judges of this machine measure on the same one.
+
+    Waits for one to become free; raises MachineError after `wait_s`.
+    """
+    deadline = time.monotonic() + wait_s
+    while True:
+        for gpu in visible_gpus():
+            lock = _lock_file(gpu.uuid)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(lock)
+                continue
+            try:
+                yield gpu
+            finally:
+                os.close(lock)
+            return
+        if time.monotonic() > deadline:
+            raise MachineError(f"no GPU became free in {wait_s:g} s", remedy="wait for the other judges to end")
+        time.sleep(POLL_S)
+
+
+def _lock_file(uuid: str) -> int:
+    path = Path(tempfile.gettempdir()) / f"hone-{uuid}.lock"
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+
+def clocks(uuid: str) -> Clocks:
+    """Clocks now; zeros where the driver does not say."""
+    import pynvml
+
+    try:
+        handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
+        reasons = int(pynvml.nvmlDeviceGetCurrentClocksEventReasons(handle))
+        return Clocks(
+            int(pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM)),
+            int(pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_MEM)),
+            tuple(text for bit, text in SLOWED.items() if reasons & bit),
+        )
+    except pynvml.NVMLError:
+        return Clocks(0, 0, ())
+
+
+def _cuda(version: int) -> str:
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value

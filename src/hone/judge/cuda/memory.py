@@ -1,0 +1,43 @@
+"""Tensors over shared device memory, in processes with PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from hone.judge.cuda.sets import Region
+
+
+class _Memory:
+    """What PyTorch needs to see foreign device memory as a tensor of bytes."""
+
+    def __init__(self, address: int, nbytes: int) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": (nbytes,), "typestr": "|u1", "data": (address, False), "version": 3,
+        }  # fmt: skip
+
+
+class DeviceArena:
+    """All sets of a region as tensors that share its memory."""
+
+    def __init__(self, region: Region, address: int) -> None:
+        self.region = region
+        self.bytes: torch.Tensor = torch.as_tensor(_Memory(address, region.nbytes), device="cuda")
+        """(nbytes,) uint8: the whole region."""
+        self.sets = [self._tensors(index) for index in range(region.count)]
+        """For each set the tensors by name."""
+
+    def rows(self) -> torch.Tensor:
+        """(count, bytes of a set) uint8."""
+        used = self.region.count * self.region.layout.nbytes
+        return self.bytes[:used].view(self.region.count, -1)
+
+    def _tensors(self, index: int) -> dict[str, torch.Tensor]:
+        base = index * self.region.layout.nbytes
+        found = {}
+        for slot in self.region.layout.slots:
+            dtype: Any = getattr(torch, slot.dtype)
+            raw = self.bytes[base + slot.offset : base + slot.offset + slot.nbytes]
+            found[slot.name] = raw.view(dtype).reshape(slot.shape)
+        return found

@@ -1,0 +1,52 @@
+"""What the two GPU runners with PyTorch share beside the CPU's: precision flags, other sizes, the profiler's table."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Mapping
+from types import ModuleType
+
+import torch
+
+from hone.judge.child.models import TABLE_CHARACTERS
+
+
+def allow_tf32(allowed: bool) -> None:
+    """Whether float32 matrix products and convolutions may round their inputs to TF32."""
+    # The older of PyTorch's two interfaces: candidates use it too, and PyTorch refuses a mixture.
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    torch.backends.cudnn.allow_tf32 = allowed
+
+
+def set_sizes(module: ModuleType, sizes: Mapping[str, int]) -> None:
+    """Give the constants of a problem's module other values: those whose name, in lower case, is an axis."""
+    for name in list(vars(module)):
+        if name.lower() in sizes:
+            setattr(module, name, sizes[name.lower()])
+
+
+def profile_table(run: Callable[[], object]) -> str:
+    """PyTorch's operator table of one call with its time on the GPU, the most expensive operators first."""
+    from torch.autograd.profiler import profile
+
+    with profile(use_device="cuda") as profiler:
+        run()
+        torch.cuda.synchronize()
+    table = profiler.key_averages().table(sort_by="self_cuda_time_total", row_limit=15)
+    return str(table)[:TABLE_CHARACTERS]
+
+
+def warm_triton() -> None:
+    """Let Triton ask its compiler for its version now: runners that fork from here cannot start programs any more."""
+    try:
+        from triton.backends.nvidia import compiler, driver  # type: ignore[import-not-found]
+        from triton.runtime import build  # type: ignore[import-not-found]
+        from triton.runtime.cache import triton_key  # type: ignore[import-not-found]
+
+        build.platform_key()
+        triton_key()
+        driver.libcuda_dirs()
+        for architecture in (90, 100):
+            compiler.get_ptxas_version(architecture)
+    except (ImportError, AttributeError, TypeError, OSError, subprocess.SubprocessError, AssertionError):
+        return  # without Triton, or with another one, its solutions fail by themselves

@@ -1,0 +1,92 @@
+"""What judging one workload at given sizes takes on a GPU."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hone.judge.cuda.sets import Region, set_count
+from hone.judge.layout import FLOATING, Layout
+from hone.judge.verdict import Verdict
+from hone.records import Argument, Definition, Status, Workload
+
+MEMORY_SHARE = 0.35
+"""Of the GPU's free memory that the sets may take; results, copies and the reference's own buffers need the rest."""
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class DevicePlan:
+    """Everything about a (definition, workload, sizes) that does not depend on the solution."""
+
+    definition: Definition
+    """With the sizes in its axes."""
+    workload: Workload
+    sizes: Mapping[str, int]
+    """Axes that differ from the problem's own: held-out sizes."""
+    inputs: Layout
+    parameters: Layout
+    outputs: Layout
+
+    @property
+    def order(self) -> list[str]:
+        """Names of forward's arguments."""
+        return [argument.name for argument in self.definition.inputs]
+
+    @property
+    def compulsory_bytes(self) -> int:
+        """Inputs, parameters and outputs once each, in the workload's data type."""
+        return self.inputs.tensor_bytes + self.parameters.tensor_bytes + self.outputs.tensor_bytes
+
+    def regions(self, free_bytes: int) -> dict[str, Region]:
+        """The shared memory, for a GPU with so much free memory; held-out sizes are not timed and get one set."""
+        set_bytes = self.inputs.nbytes + 3 * self.outputs.nbytes
+        count = 1 if self.sizes else set_count(set_bytes, self.compulsory_bytes, int(MEMORY_SHARE * free_bytes))
+        return {
+            "inputs": Region(self.inputs, count),
+            "outputs": Region(self.outputs, count),
+            "parameters": Region(self.parameters, 1),
+            "gate": Region(Layout.of([("gate", "int32", (1024,))]), 1),
+        }
+
+    def native_signature(self) -> list[dict[str, Any]]:
+        """Arguments of the launcher as the native runner wants them: see `hone.launcher`."""
+        arguments = (*self.definition.inputs, *self.definition.parameters, *self.definition.outputs)
+        signature: list[dict[str, Any]] = [
+            {"name": item.name, "dtype": item.dtype} if item.kind == "scalar" else {"name": item.name}
+            for item in arguments
+        ]
+        return signature + [{"name": axis, "value": size} for axis, size in self.definition.axes.items()]
+
+
+def make_device_plan(definition: Definition, workload: Workload, sizes: Mapping[str, int]) -> DevicePlan:
+    """Raises Verdict NOT_JUDGED when the reference lacks a package or a data type is not supported."""
+    missing = [name for name in definition.requires if importlib.util.find_spec(name) is None]
+    if missing:
+        raise Verdict(Status.NOT_JUDGED, f"the reference needs the package '{missing[0]}', which is not installed")
+    sized = definition.model_copy(update={"axes": {**workload.axes, **sizes}})
+    try:
+        layouts = [
+            _layout(sized, arguments, workload.dtype) for arguments in (sized.inputs, sized.parameters, sized.outputs)
+        ]
+    except KeyError as error:
+        raise Verdict(Status.NOT_JUDGED, f"data type {error.args[0]} is not supported by the judge") from None
+    return DevicePlan(sized, workload, dict(sizes), *layouts)
+
+
+def check_memory(plan: DevicePlan, free_bytes: int) -> None:
+    """Raises Verdict NOT_JUDGED when one set, its expected results and a copy of each do not fit on the GPU."""
+    need = 2 * plan.inputs.tensor_bytes + 2 * plan.parameters.tensor_bytes + 3 * plan.outputs.tensor_bytes
+    if need > free_bytes:
+        detail = f"judging needs {need / GIB:.1f} GiB of GPU memory, {free_bytes / GIB:.1f} GiB are free"
+        raise Verdict(Status.NOT_JUDGED, detail)
+
+
+def _layout(definition: Definition, arguments: tuple[Argument, ...], dtype: str) -> Layout:
+    return Layout.of(
+        (item.name, dtype if item.dtype in FLOATING else item.dtype, definition.shape_of(item))
+        for item in arguments
+        if item.kind == "tensor"
+    )

@@ -1,0 +1,211 @@
+"""The reference on the GPU as the parent sees it: inputs, expected outputs, comparison, baselines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hone.judge.confinement import Confinement
+from hone.judge.cuda.plan import GIB, DevicePlan, check_memory
+from hone.judge.reference import COMPILE_TIMEOUT_S, SETUP_TIMEOUT_S
+from hone.judge.runner import Runner, RunnerEndedError, RunnerError, RunnerTimeoutError, Zygote
+from hone.judge.verdict import Verdict
+from hone.judge.wire import LARGE_BYTES
+from hone.records import Protocol, Status
+
+REGIONS = ("inputs", "outputs", "parameters", "gate")
+SETTLE_LIMIT_S = 5.0
+
+
+@dataclass(frozen=True)
+class Device:
+    """What the GPU is capable of, by its own account."""
+
+    free_bytes: int
+    bandwidth_gbs: float
+    peak_gflops: float
+    l2_bytes: int
+
+
+class DeviceReference:
+    """Trusted code; its failures are the machine's or the definition's, never the solution's."""
+
+    def __init__(self, zygote: Zygote, plan: DevicePlan, protocol: Protocol, *, gpu: str, compiles: bool) -> None:
+        """Start the process, build the model, allocate what is shared; raises Verdict NOT_JUDGED or MACHINE_ERROR."""
+        self.plan = plan
+        self._protocol = protocol
+        self._compiled: str | None = None
+        confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
+        self._runner: Runner = zygote.spawn("cuda_reference", {}, confinement)
+        try:
+            self.device = Device(**self._ask({"do": "warm", "tf32": protocol.tf32, "gpu": gpu}, SETUP_TIMEOUT_S))
+            check_memory(plan, self.device.free_bytes)
+            self.regions = plan.regions(self.device.free_bytes)
+            self._load()
+        except BaseException:
+            self.close()
+            raise
+
+    def _load(self) -> None:
+        answer = self._ask(
+            {
+                "do": "load",
+                "reference": self.plan.definition.reference,
+                "seed": self.plan.workload.seed,
+                "dtype": self.plan.workload.dtype,
+                "threads": self._protocol.threads,
+                "arguments": self.plan.order,
+                "sizes": dict(self.plan.sizes),
+                "regions": [self.regions[name].message() | {"name": name} for name in REGIONS],
+            },
+            SETUP_TIMEOUT_S + self._protocol.run_timeout_s,
+        )
+        self.written: list[str] = answer["written"]
+        self.random: bool = answer["random"]
+        """Its results depend on a seed, not on the inputs alone."""
+
+    @property
+    def sets(self) -> int:
+        """Sets of a batch."""
+        return self.regions["inputs"].count
+
+    def hand_over(self) -> list[int]:
+        """Descriptors of the shared memory, in the order of `REGIONS`; the caller closes them."""
+        try:
+            return self._runner.take_descriptors(len(REGIONS), SETUP_TIMEOUT_S)
+        except RunnerError as error:
+            raise self._failure(error) from None
+
+    def trial(self, seed: int, forward_seed: int, distribution: str, *, exact: bool) -> dict[str, Any]:
+        """Inputs and expected outputs of one trial: `scalars`, `usable`, `baseline_error`."""
+        message = {"do": "trial", "seed": seed, "forward_seed": forward_seed}
+        return self._work(message | {"distribution": distribution, "exact": exact})
+
+    def compare(self, distribution: str = "as_given", *, audit: Sequence[int] | None = None) -> dict[str, Any]:
+        """A tally of the last trial's set, or of the sets of the last batch that are to be audited."""
+        message: dict[str, Any] = {"do": "compare", "tolerance": self.plan.workload.tolerance.model_dump()}
+        message |= {"distribution": distribution, "scaled": distribution != "as_given"}
+        return self._work(message if audit is None else message | {"audit": list(audit)})
+
+    def refresh(self, seed: int) -> list[dict[str, Any]]:
+        """New inputs in all sets; the arguments that are plain numbers, one mapping a set."""
+        scalars: list[dict[str, Any]] = self._work({"do": "refresh", "seed": seed})["scalars"]
+        return scalars
+
+    def refresh_rest(self, first: int, seed: int) -> None:
+        """New inputs in the sets from `first` on."""
+        self._work({"do": "refresh_rest", "first": first, "seed": seed})
+
+    def untouched(self, first: int) -> bool:
+        """Whether no output of the sets from `first` on has been written since they were poisoned."""
+        return bool(self._work({"do": "untouched", "first": first})["untouched"])
+
+    def flush(self) -> None:
+        """Make the L2 cache forget."""
+        self._work({"do": "flush"})
+
+    def settle(self) -> float:
+        """Milliseconds until the GPU has no work left; raises Verdict TIMEOUT when somebody's work does not end."""
+        answer = self._work({"do": "settle", "limit_s": SETTLE_LIMIT_S})
+        if answer.get("busy"):
+            raise Verdict(
+                Status.TIMEOUT, f"it left work on the GPU that was not done {SETTLE_LIMIT_S:g} s after its answer"
+            )
+        return float(answer["settle_ms"])
+
+    def close_gates(self) -> int:
+        """Before a solution's graph is launched; the value that will say that it is done."""
+        return int(self._work({"do": "close"})["value"])
+
+    def open_gates(self, first: int, end: int, limit_s: float) -> float:
+        """Let runs `first` to `end` - 1 of the armed graph begin; with the last one, milliseconds until it was done.
+
+        Raises Verdict TIMEOUT.
+        """
+        answer = self._work({"do": "open", "first": first, "end": end, "limit_s": limit_s})
+        if answer.get("late"):
+            raise Verdict(Status.TIMEOUT, f"running took over {limit_s:g} s")
+        return float(answer["wall_ms"])
+
+    def batch(self, baseline: str, mode: str) -> float:
+        """One batch over all sets; milliseconds of device time."""
+        return float(self._work({"do": "batch", "baseline": baseline, "mode": mode, "sets": self.sets})["device_ms"])
+
+    def capture(self, baseline: str) -> bool:
+        """Whether a batch of the baseline could be made a graph."""
+        return self._optional({"do": "capture", "baseline": baseline}) is not None
+
+    def gate_ms(self) -> float:
+        """What each run of a graph loses at its gate."""
+        return float(self._work({"do": "gate_cost"})["gate_ms"])
+
+    def spans(self, baseline: str) -> dict[str, Any]:
+        """`busy_ms` and `kernels` per run, or `missing`."""
+        return self._work({"do": "spans", "baseline": baseline})
+
+    def compile_baseline(self) -> str:
+        """Prepare `torch_compile` once; a sentence why that did not work, else empty."""
+        if self._compiled is None:
+            self._compiled = self._compile()
+        return self._compiled
+
+    def _compile(self) -> str:
+        try:
+            self._ask({"do": "compile"}, COMPILE_TIMEOUT_S)
+        except Verdict as verdict:
+            return f"the baseline torch_compile could not be prepared: {verdict.detail.splitlines()[-1]}"
+        return ""
+
+    def profile(self) -> str:
+        """PyTorch's operator table of one forward."""
+        return str(self._ask({"do": "profile"}, SETUP_TIMEOUT_S + self._protocol.run_timeout_s, LARGE_BYTES)["table"])
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can go on."""
+        return self._runner.alive
+
+    def close(self) -> None:
+        """End the process; its GPU memory goes with it and with the solution's."""
+        self._runner.end()
+
+    def _work(self, message: dict[str, Any]) -> dict[str, Any]:
+        return self._ask(message, SETUP_TIMEOUT_S + 3 * self._protocol.run_timeout_s)
+
+    def _optional(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        try:
+            return self._work(message)
+        except Verdict:
+            if not self.alive:
+                raise
+            return None
+
+    def _ask(self, message: dict[str, Any], timeout_s: float, limit: int = 1 << 20) -> dict[str, Any]:
+        try:
+            answer = self._runner.ask(message, timeout_s, limit)
+        except RunnerTimeoutError:
+            detail = f"the reference did not answer to '{message['do']}' in {timeout_s:g} s"
+            raise Verdict(Status.NOT_JUDGED, detail) from None
+        except RunnerError as failure:
+            raise self._failure(failure) from None
+        error = answer.get("error")
+        if error is None:
+            return answer
+        if error["kind"] == "memory":
+            raise Verdict(Status.NOT_JUDGED, f"the reference needs more GPU memory than is free: {error['text']}")
+        if "missing" in error:
+            raise Verdict(Status.NOT_JUDGED, f"the reference needs '{error['missing']}', which is not installed")
+        raise Verdict(Status.MACHINE_ERROR, f"the reference failed: {error['text']}")
+
+    def _failure(self, error: RunnerError) -> Verdict:
+        reason = error.reason if isinstance(error, RunnerEndedError) else str(error)
+        said = error.errors.strip()[-300:] if isinstance(error, RunnerEndedError) else ""
+        return Verdict(Status.MACHINE_ERROR, f"the reference's process failed: {reason} {said}")
+
+
+def close_all(descriptors: Sequence[int]) -> None:
+    """Close descriptors that were handed over."""
+    for descriptor in descriptors:
+        os.close(descriptor)

@@ -1,0 +1,219 @@
+"""What outlives one solution within a call on a GPU: the GPU itself, zygotes, references by definition and sizes."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from hone.judge.confinement import FULL
+from hone.judge.cuda.examine import DeviceExamination, Figures
+from hone.judge.cuda.gpu import Gpu, held_gpu, visible_gpus
+from hone.judge.cuda.plan import DevicePlan, make_device_plan
+from hone.judge.cuda.reference import DeviceReference
+from hone.judge.cuda.subject import DeviceSubject
+from hone.judge.cuda.timing import DeviceTiming
+from hone.judge.examine import Findings
+from hone.judge.needs import uses_triton
+from hone.judge.runner import Zygote
+from hone.judge.session import Case, check_build
+from hone.judge.verdict import UnsuitedVerdict, Verdict
+from hone.records import Protocol, Status
+
+HELD_OUT_TRIALS = 1
+
+
+class DeviceSession:
+    """A context manager: it holds one GPU, and everything that was started ends with it."""
+
+    def __init__(self, protocol: Protocol, baselines: Sequence[str]) -> None:
+        self.protocol = protocol
+        self._baselines = tuple(baselines)
+        self._stack = ExitStack()
+        self._references: dict[tuple[tuple[str, int], ...], DeviceReference] = {}
+        """Of the current definition, by the sizes that differ from its own."""
+        self._definition = ""
+        self._refused: dict[str, Verdict] = {}
+        self._warned = False
+        self._gpu: Gpu | None = None
+
+    def __enter__(self) -> Self:
+        variables = {
+            "CUDA_CACHE_DISABLE": "1",
+            "CUDA_MODULE_LOADING": "LAZY",
+            # Zygotes must ask whether there is a GPU without touching it: what has touched it cannot be forked.
+            "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+        }
+        threads = self.protocol.threads
+        self._torch = Zygote("cuda_torch", threads, [], variables)
+        self._plain = Zygote("cuda_plain", threads, [], variables)
+        self._stack.callback(self._plain.close)
+        self._stack.callback(self._torch.close)
+        visible_gpus()  # where there is none, the message comes before seconds are spent on imports
+        self._torch.start()
+        self._gpu = self._stack.enter_context(held_gpu())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._drop_references()
+        self._stack.close()
+
+    def examine(self, case: Case, findings: Findings) -> None:
+        """Fill in the findings; returns when the solution passed, else raises Verdict (or MachineError)."""
+        check_build(case, self.protocol)
+        name = case.definition.name
+        if name in self._refused:
+            raise self._refused[name]
+        try:
+            with tempfile.TemporaryDirectory(prefix="hone-triton-", ignore_cleanup_errors=True) as folder:
+                scratch = Path(folder) if uses_triton(case.solution) else None
+                self._examine(case, findings, scratch)
+        except Verdict as verdict:
+            if not verdict.status.resolved:
+                self._drop_references()
+            raise
+        except BaseException:
+            self._drop_references()
+            raise
+
+    def _examine(self, case: Case, findings: Findings, scratch: Path | None) -> None:
+        figures = Figures()
+        sizes: list[Mapping[str, int]] = [{}]
+        if self.protocol.rule == "hone":
+            sizes += case.definition.held_out
+        # Held-out sizes first: the last process is the one that is timed.
+        for chosen in reversed(sizes):
+            # The solution's process opens the GPU while the reference is loaded; none of its own code is there yet.
+            early = None if scratch else self._subject(case, None)
+            try:
+                with findings.phase("reference"):
+                    reference = self._reference(case, chosen)
+                if scratch is not None:
+                    with findings.phase("compile"):
+                        self._compile(case, reference, scratch)
+                subject = early or self._subject(case, scratch)
+            except BaseException:
+                if early is not None:
+                    early.close()
+                raise
+            self._judge(subject, reference, findings, figures)
+
+    def _judge(self, subject: DeviceSubject, reference: DeviceReference, findings: Findings, figures: Figures) -> None:
+        try:
+            findings.confinement = subject.confinement
+            self._warn_once(subject.confinement)
+            with findings.phase("load"):
+                subject.attach(reference)
+                subject.calibrate(reference)
+                subject.load(reference.plan)
+            examination = DeviceExamination(reference, subject, self.protocol, findings, figures)
+            held_out = bool(reference.plan.sizes)
+            examination.check_correctness(HELD_OUT_TRIALS if held_out else self.protocol.correctness_trials)
+            if held_out:
+                return
+            if self.protocol.timing:
+                with findings.phase("baselines"):
+                    usable = self._usable_baselines(reference, findings)
+                with findings.phase("timing"):
+                    timing = DeviceTiming(reference, subject, self.protocol, examination.scalars)
+                    findings.performance = timing.measure(usable, self.gpu)
+            if self.protocol.profile:
+                with findings.phase("profile"):
+                    findings.profile = self._profile(reference, subject)
+        except Verdict as verdict:
+            if verdict.status is Status.NOT_JUDGED and not isinstance(verdict, UnsuitedVerdict):
+                # The reference ran when it was loaded: what it lacks now, the solution holds.
+                raise Verdict(Status.OUT_OF_MEMORY, f"beside it {verdict.detail}") from None
+            raise
+        finally:
+            subject.close()
+
+    def _compile(self, case: Case, reference: DeviceReference, scratch: Path) -> None:
+        """Let a throw-away process run the solution once, so that its compiler leaves everything in `scratch`."""
+        scratch.chmod(0o777)
+        subject = self._subject(case, scratch, compiling=True)
+        try:
+            if "process_limit" not in subject.confinement:
+                detail = "compiling at run time needs a limit on processes: judge as an ordinary user, or on Linux 6.14"
+                raise UnsuitedVerdict(detail)
+            subject.attach(reference)
+            subject.load(reference.plan)
+            seed = reference.plan.workload.seed
+            scalars = reference.refresh(seed)
+            subject.prepare(seed, scalars)
+            subject.run(1, reference)
+        finally:
+            subject.close()
+        for entry in scratch.rglob("*"):
+            if entry.is_symlink():
+                entry.unlink()
+
+    def _subject(self, case: Case, scratch: Path | None, *, compiling: bool = False) -> DeviceSubject:
+        zygote = self._plain if case.artifact else self._torch
+        extensions = {key: (case.store / path).resolve() for key, path in case.build.extensions.items()}
+        return DeviceSubject(
+            zygote, self.gpu.uuid, self.protocol, case.solution, artifact=case.artifact, extensions=extensions,
+            scratch=scratch, compiling=compiling,
+        )  # fmt: skip
+
+    def _reference(self, case: Case, sizes: Mapping[str, int]) -> DeviceReference:
+        if case.definition.name != self._definition:
+            self._drop_references()
+            self._definition = case.definition.name
+        key = tuple(sorted(sizes.items()))
+        known = self._references.get(key)
+        if known is not None and known.alive:
+            return known
+        try:
+            plan: DevicePlan = make_device_plan(case.definition, case.workload, sizes)
+            compiles = "torch_compile" in self._baselines and not sizes
+            self._references[key] = DeviceReference(
+                self._torch, plan, self.protocol, gpu=self.gpu.uuid, compiles=compiles
+            )
+        except Verdict as verdict:
+            if verdict.status is Status.NOT_JUDGED:
+                self._refused[case.definition.name] = verdict
+            raise
+        return self._references[key]
+
+    def _usable_baselines(self, reference: DeviceReference, findings: Findings) -> list[str]:
+        usable = list(self._baselines)
+        if "torch_compile" in usable:
+            findings.remark = reference.compile_baseline()
+            if findings.remark:
+                usable.remove("torch_compile")
+        return usable
+
+    @staticmethod
+    def _profile(reference: DeviceReference, subject: DeviceSubject) -> str:
+        if not subject.copies_outputs:
+            return reference.profile()
+        try:
+            return subject.profile()
+        except Verdict as verdict:
+            return f"the solution could not be profiled: {verdict.detail}"
+
+    @property
+    def gpu(self) -> Gpu:
+        """The GPU that is held."""
+        assert self._gpu is not None
+        return self._gpu
+
+    def _drop_references(self) -> None:
+        dropped, self._references = self._references, {}
+        for reference in dropped.values():
+            reference.close()
+        self._definition = ""
+
+    def _warn_once(self, achieved: Sequence[str]) -> None:
+        missing = [part for part in FULL if part not in achieved]
+        if missing and not self._warned:
+            self._warned = True
+            detail = "this machine confines solutions less than fully, run only code that you trust; missing: "
+            warnings.warn(detail + ", ".join(missing), RuntimeWarning, stacklevel=2)

@@ -1,0 +1,243 @@
+"""The solution under judgement on the GPU, in a confined process of its own."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hone.judge.confinement import Confinement
+from hone.judge.cuda.clock import Observation, Overhead
+from hone.judge.cuda.plan import GIB, DevicePlan
+from hone.judge.cuda.reference import REGIONS, DeviceReference, close_all
+from hone.judge.environment import oom_kills
+from hone.judge.runner import Runner, RunnerError, Zygote
+from hone.judge.subject import KINDS, TABLE_CHARACTERS, verdict_of
+from hone.judge.verdict import Verdict
+from hone.judge.wire import LARGE_BYTES
+from hone.records import Protocol, Solution, Status
+
+SETUP_TIMEOUT_S = 20.0
+"""Beside the limit of one batch: what constructors get."""
+CALIBRATIONS = 7
+
+
+class DeviceSubject:
+    """Whatever goes wrong in here is raised as a Verdict: the solution's doing, unless the machine killed it."""
+
+    def __init__(
+        self, zygote: Zygote, gpu: str, protocol: Protocol, solution: Solution, *, artifact: Path | None,
+        extensions: Mapping[str, Path], scratch: Path | None = None, compiling: bool = False,
+    ) -> None:  # fmt: skip
+        """Start the process and let it open the GPU; `attach` waits for that.
+
+        `scratch` is a folder with what a compiler left there; with `compiling` it is filled, and nothing is judged.
+        """
+        self._protocol = protocol
+        self._solution = solution
+        self._artifact = artifact
+        self._extensions = extensions
+        self._kills_before = oom_kills()
+        self._overhead = self._graph_overhead = Overhead(0.0, 0.0)
+        self._usual_store_ms = 0.0
+        readable = [str(path) for path in (artifact, scratch, *extensions.values()) if path is not None]
+        confinement = Confinement(
+            int(protocol.memory_limit_gib * GIB), tuple(readable), gpu=True,
+            scratch=str(scratch) if compiling and scratch else "",
+        )  # fmt: skip
+        self._timeout_s = protocol.build_timeout_s if compiling else protocol.run_timeout_s
+        self._runner: Runner = zygote.spawn("cuda_native" if artifact else "cuda_candidate", {}, confinement)
+        self._runner.begin(
+            {"do": "warm", "gpu": gpu, "tf32": protocol.tf32, "triton_cache": str(scratch) if scratch else ""},
+            SETUP_TIMEOUT_S,
+        )
+
+    @property
+    def copies_outputs(self) -> bool:
+        """Python returns tensors, which are copied after the clock has stopped; launchers write in place."""
+        return self._artifact is None
+
+    @property
+    def confinement(self) -> tuple[str, ...]:
+        """What holds it."""
+        return self._runner.confinement
+
+    def attach(self, reference: DeviceReference) -> None:
+        """Map the shared memory: inputs read-only unless the reference writes to them too."""
+        try:
+            self._check(self._runner.finish(SETUP_TIMEOUT_S))
+            lenient = self._protocol.rule == "kernelbench"
+            writable = [bool(reference.written) or lenient, True, False, True]
+            regions = [reference.regions[name].message() | {"name": name} for name in REGIONS]
+            descriptors = reference.hand_over()
+            try:
+                message = {"do": "map", "count": len(descriptors), "regions": regions, "writable": writable}
+                self._runner.give_descriptors(message, descriptors, SETUP_TIMEOUT_S)
+            finally:
+                close_all(descriptors)
+        except RunnerError as error:
+            raise self._verdict(error, "starting") from None
+
+    def calibrate(self, reference: DeviceReference) -> None:
+        """Measure what an empty batch takes by the judge's clock, before any code of the solution is there."""
+        walls, settles = [], []
+        for _ in range(CALIBRATIONS):
+            reference.flush()
+            seen = self._timed({"mode": "null", "sets": 0}, reference)
+            walls.append(seen.wall_ms - seen.claimed_ms)
+            settles.append(seen.settle_ms)
+        self._overhead = Overhead(statistics.median(walls), statistics.median(settles))
+        if reference.plan.sizes:
+            return
+        found = []
+        for _ in range(CALIBRATIONS):
+            self.arm(reference, null=reference.sets)
+            reference.flush()
+            found.append(self.run_armed(reference))
+            self.collect()
+        if self.copies_outputs:
+            self._usual_store_ms = max(self._empty_store(reference) for _ in range(CALIBRATIONS))
+        wall_ms = statistics.median(seen.wall_ms for seen in found)
+        self._graph_overhead = Overhead(wall_ms, statistics.median(seen.settle_ms for seen in found))
+
+    def overhead(self, mode: str) -> Overhead:
+        """What `calibrate` found for `stream` or `graph`."""
+        chosen = self._graph_overhead if mode == "graph" else self._overhead
+        return replace(chosen, store_ms=self._usual_store_ms)
+
+    def _empty_store(self, reference: DeviceReference) -> float:
+        self._ask({"do": "returns_nothing_new"}, SETUP_TIMEOUT_S, "starting")
+        self._freeze("starting")
+        reference.flush()
+        return self.store()
+
+    def arm(self, reference: DeviceReference, *, null: int = 0) -> None:
+        """Let it put its graph behind the gate, then stop it: none of its host code runs until `collect`.
+
+        `null`: a graph of so many empty steps instead.
+        """
+        self._ask({"do": "arm", "null": null, "value": reference.close_gates()}, SETUP_TIMEOUT_S, "launching its graph")
+        self._freeze("launching its graph")
+
+    def run_armed(self, reference: DeviceReference) -> Observation:
+        """Open the gate; the claim is not known before `collect`."""
+        reference.settle()  # what still runs now has not waited for the gate
+        wall_ms = reference.open_gates(0, reference.sets, self._timeout_s)
+        return Observation(0.0, wall_ms, reference.settle())
+
+    def collect(self) -> float:
+        """Milliseconds that the device's clock gives for what was armed."""
+        answer = self._ask({"do": "collect"}, SETUP_TIMEOUT_S, "finishing")
+        self._freeze("finishing")
+        return self._claim(answer)
+
+    def store(self) -> float:
+        """Copy the results to the outputs; milliseconds that this took."""
+        if not self.copies_outputs:
+            return 0.0
+        started = time.perf_counter()
+        self._ask({"do": "store"}, SETUP_TIMEOUT_S + self._timeout_s, "copying its results")
+        self._freeze("copying its results")
+        return (time.perf_counter() - started) * 1e3
+
+    def load(self, plan: DevicePlan) -> None:
+        """Open the shared object, or execute the module and build `ModelNew`."""
+        message: dict[str, Any] = {"do": "load", "entry_point": self._solution.entry_point}
+        if self._artifact is not None:
+            message |= {"artifact": str(self._artifact), "signature": plan.native_signature()}
+        else:
+            message |= {
+                "reference": plan.definition.reference,
+                "source": self._solution.source,
+                "seed": plan.workload.seed,
+                "dtype": plan.workload.dtype,
+                "threads": self._protocol.threads,
+                "arguments": plan.order,
+                "sizes": dict(plan.sizes),
+                "extensions": {key: str(path) for key, path in self._extensions.items()},
+            }
+        self._ask(message, SETUP_TIMEOUT_S + self._timeout_s, "loading")
+
+    def prepare(self, seed: int, scalars: Sequence[Mapping[str, Any]]) -> None:
+        """Seed the next batch, then stop: inputs are only written while it cannot look at them."""
+        self._ask({"do": "prepare", "seed": seed, "scalars": list(scalars)}, SETUP_TIMEOUT_S, "preparing")
+        self._freeze("preparing")
+
+    def run(self, sets: int, reference: DeviceReference) -> Observation:
+        """One batch in the stream; it is stopped before and afterwards. Results are not copied yet: see `store`."""
+        return self._timed({"mode": "stream", "sets": sets}, reference)
+
+    def capture(self) -> bool:
+        """Whether a batch could be made a graph; a solution that does not survive the attempt has failed."""
+        try:
+            answer = self._runner.ask({"do": "capture"}, SETUP_TIMEOUT_S + self._timeout_s, LARGE_BYTES)
+            self._runner.freeze()
+        except RunnerError as error:
+            raise self._verdict(error, "being captured as a graph") from None
+        return "error" not in answer
+
+    def spans(self) -> dict[str, Any]:
+        """`busy_ms` and `kernels` per run as its own process saw them, or `missing`."""
+        answer = self._ask({"do": "spans"}, SETUP_TIMEOUT_S + self._timeout_s, "running under CUPTI")
+        busy, kernels = answer.get("busy_ms"), answer.get("kernels")
+        if isinstance(busy, (int, float)) and isinstance(kernels, int) and busy > 0 and kernels > 0:
+            return {"busy_ms": float(busy), "kernels": kernels}
+        return {"missing": str(answer.get("missing", ""))[:200]}
+
+    def profile(self) -> str:
+        """PyTorch's operator table of one forward, as the candidate's process gives it."""
+        answer = self._ask({"do": "profile"}, SETUP_TIMEOUT_S + self._timeout_s, "profiling")
+        return str(answer.get("table", ""))[:TABLE_CHARACTERS]
+
+    def close(self) -> None:
+        """Kill the process; what it has on the GPU goes with it."""
+        self._runner.end()
+
+    def _timed(self, message: dict[str, Any], reference: DeviceReference) -> Observation:
+        try:
+            elapsed_ns, answer = self._runner.time_run(message, self._timeout_s)
+        except RunnerError as error:
+            raise self._verdict(error, "running") from None
+        self._check(answer)
+        settle_ms = reference.settle()
+        return Observation(self._claim(answer), elapsed_ns / 1e6, settle_ms)
+
+    @staticmethod
+    def _claim(answer: dict[str, Any]) -> float:
+        claimed = answer.get("device_ms")
+        if not isinstance(claimed, (int, float)) or not 0 <= claimed < 1e9:
+            raise Verdict(Status.RUNTIME_ERROR, "its process interfered with the judge's protocol: no time was given")
+        return float(claimed)
+
+    def _freeze(self, doing: str) -> None:
+        try:
+            self._runner.freeze()
+        except RunnerError as error:
+            raise self._verdict(error, doing) from None
+
+    def _ask(self, message: dict[str, Any], timeout_s: float, doing: str) -> dict[str, Any]:
+        try:
+            answer = self._runner.ask(message, timeout_s, LARGE_BYTES)
+        except RunnerError as error:
+            raise self._verdict(error, doing) from None
+        self._check(answer)
+        return answer
+
+    @staticmethod
+    def _check(answer: dict[str, Any]) -> None:
+        error = answer.get("error")
+        if not isinstance(error, dict):
+            return
+        text = str(error.get("text", ""))
+        status = KINDS.get(str(error.get("kind")), Status.RUNTIME_ERROR)
+        if "CUDA out of memory" in text:
+            status = Status.OUT_OF_MEMORY
+        if "illegal memory access" in text:
+            text += "\n(inputs and parameters cannot be written to)"
+        raise Verdict(status, text)
+
+    def _verdict(self, error: RunnerError, doing: str) -> Verdict:
+        return verdict_of(error, doing, limit_s=self._timeout_s, kills_before=self._kills_before)

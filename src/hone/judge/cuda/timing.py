@@ -1,0 +1,244 @@
+"""Time of one correct solution beside its baselines, on a GPU."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from hone.judge.compare import Tally
+from hone.judge.cuda.clock import Observation, believable_busy_ms, floor_ms, unexplained_ms
+from hone.judge.cuda.examine import add_answer
+from hone.judge.cuda.gpu import Gpu, clocks
+from hone.judge.cuda.reference import DeviceReference
+from hone.judge.cuda.subject import DeviceSubject
+from hone.judge.examine import LEAST_TIMED_RUNS, SOLUTION
+from hone.judge.verdict import Verdict
+from hone.records import Clock, Performance, Protocol, Status, Timing
+
+Mode = Literal["stream", "graph"]
+
+GRAPH_BELOW_MS = 1.0
+"""Shorter runs are captured as graphs: in the stream, launching would be part of their time."""
+BUSY_BELOW_MS = 0.05
+"""For shorter runs still, CUPTI's times of the kernels are the figure."""
+BUSY_BATCHES = 7
+AUDITED_SETS = 6
+PART_S = 0.002
+"""By then the GPU has begun with what it was let through."""
+BELOW_FLOOR = 0.95
+
+
+class DeviceTiming:
+    """Batches of solution and baselines in turns, in random order, each on inputs that nobody has seen before."""
+
+    def __init__(
+        self, reference: DeviceReference, subject: DeviceSubject, protocol: Protocol, scalars: list[dict[str, Any]]
+    ) -> None:
+        """`scalars`: the arguments that are plain numbers, as the last trial had them."""
+        self._reference = reference
+        self._subject = subject
+        self._protocol = protocol
+        self._sets = reference.sets
+        self._scalars = scalars[:1] * self._sets
+        self._mode: Mode = "stream"
+        self._samples: dict[str, list[float]] = {}
+        self._charges: list[float] = []
+        self._walls: list[float] = []
+        self._gate_ms = 0.0
+        """What a run of a graph loses at its gate, on all sides."""
+
+    def measure(self, baselines: Sequence[str], gpu: Gpu) -> Performance:
+        """All turns of the protocol; raises Verdict when a timed output is wrong."""
+        names = (SOLUTION, *baselines)
+        self._samples = {name: [] for name in names}
+        self._mode = self._choose_mode(baselines)
+        started, turns, last = time.monotonic(), -self._protocol.warmup_runs, False
+        chance = random.SystemRandom()
+        self._split_audit()
+        while not last:
+            turns += 1
+            if turns > 0 and chance.random() < 1 / self._protocol.audit_every:
+                self._split_audit()
+            enough = time.monotonic() - started >= self._protocol.timing_seconds and turns >= LEAST_TIMED_RUNS
+            last = turns >= self._protocol.timing_runs or enough
+            self._turn(names, keep=turns > 0, audit=last or chance.random() < 1 / self._protocol.audit_every)
+        at = clocks(gpu.uuid)
+        busy = self._busy(names) if self._mode == "graph" else {}
+        clock = Clock(
+            source="cupti" if busy else "events", mode=self._mode, runs_per_sample=self._sets,
+            solution_wall_ms=statistics.median(self._walls),
+            charged_ms=0.0 if busy else statistics.median(self._charges),
+            sm_clock_mhz=at.sm_mhz, memory_clock_mhz=at.memory_mhz, throttled=at.throttled,
+        )  # fmt: skip
+        return self._performance(
+            {name: Timing(samples_ms=tuple((busy or self._samples)[name])) for name in names}, clock
+        )
+
+    def _performance(self, timings: dict[str, Timing], clock: Clock) -> Performance:
+        plan, device = self._reference.plan, self._reference.device
+        least = floor_ms(
+            plan.inputs.tensor_bytes + plan.parameters.tensor_bytes, plan.outputs.tensor_bytes, plan.definition.flops,
+            bandwidth_gbs=device.bandwidth_gbs, peak_gflops=device.peak_gflops, l2_bytes=device.l2_bytes,
+        )  # fmt: skip
+        solution = timings.pop(SOLUTION)
+        findings = ("below_floor",) if solution.latency_ms < BELOW_FLOOR * least else ()
+        return Performance(solution=solution, baselines=timings, clock=clock, floor_ms=least, findings=findings)
+
+    def _choose_mode(self, baselines: Sequence[str]) -> Mode:
+        """`graph` where a run is short and all sides can be captured. Also the first warm-up."""
+        reference, subject = self._reference, self._subject
+        self._prepare()
+        self._refresh()
+        seen = subject.run(self._sets, reference)
+        subject.store()
+        longest_ms = max([seen.claimed_ms, *(reference.batch(name, "stream") for name in baselines)])
+        known = self._scalars
+        if longest_ms / self._sets > GRAPH_BELOW_MS or reference.random or self._refresh() != known:
+            return "stream"
+        if not all(map(reference.capture, baselines)) or not subject.capture():
+            return "stream"
+        self._gate_ms = reference.gate_ms()
+        return "graph"
+
+    # -------------------------------------------------------------------------------------------- batches
+
+    def _prepare(self) -> None:
+        """Draw the seed of the next inputs, give the solution what it may know of them, and stop it."""
+        self._seed = random.SystemRandom().getrandbits(30)
+        self._subject.prepare(self._seed, self._scalars)
+
+    def _refresh(self) -> list[dict[str, Any]]:
+        """New inputs of that seed, poisoned outputs. The solution is stopped."""
+        scalars = self._reference.refresh(self._seed)
+        if scalars != self._scalars:  # numbers that change with the seed: rare, and then known to it too early
+            self._scalars = scalars
+            self._subject.prepare(self._seed, scalars)
+        return scalars
+
+    def _turn(self, names: Sequence[str], *, keep: bool, audit: bool) -> None:
+        order = list(names)
+        if self._reference.written:
+            order.append(order.pop(0))  # everything changes the inputs: those that are audited must be its own
+        else:
+            random.SystemRandom().shuffle(order)
+        for place, name in enumerate(order):
+            if name == SOLUTION:
+                seen = self._solution_batch(fresh=place == 0 or self._mode == "graph", audit=audit)
+                if keep:
+                    self._keep(seen)
+                continue
+            if place == 0 or self._reference.written:
+                self._prepare()
+                self._refresh()
+            self._reference.flush()
+            elapsed = self._reference.batch(name, self._mode)
+            if keep:
+                self._samples[name].append(self._per_run(elapsed))
+
+    def _solution_batch(self, *, fresh: bool, audit: bool) -> Observation:
+        """One batch, and its audit while it is stopped; Python's results have to be copied by itself before."""
+        reference, subject = self._reference, self._subject
+        graph = self._mode == "graph"
+        if fresh or reference.written:
+            self._prepare()
+        if graph:
+            subject.arm(reference)
+        if fresh or reference.written:
+            self._refresh()
+        reference.flush()
+        seen = subject.run_armed(reference) if graph else subject.run(self._sets, reference)
+        if audit and not subject.copies_outputs:
+            self._audit()
+        if graph:
+            seen = replace(seen, claimed_ms=subject.collect())
+        if subject.copies_outputs:
+            seen = replace(seen, store_ms=subject.store())
+            if audit:
+                self._audit()
+        return seen
+
+    def _keep(self, seen: Observation) -> None:
+        usual = self._subject.overhead(self._mode)
+        extra = unexplained_ms(seen, usual)
+        self._samples[SOLUTION].append(self._per_run(seen.claimed_ms + extra))
+        self._charges.append(extra / self._sets)
+        self._walls.append(self._per_run(seen.wall_ms - usual.wall_ms + self._sets * self._gate_ms))
+
+    def _per_run(self, batch_ms: float) -> float:
+        """Of one run, without its gate; never less than a hundredth of what was measured, so that it stays a time."""
+        return max(batch_ms / self._sets - self._gate_ms, batch_ms / self._sets / 100)
+
+    def _audit(self) -> None:
+        """Check outputs of the batch that was just timed."""
+        some = random.SystemRandom().sample(range(self._sets), min(AUDITED_SETS, self._sets))
+        audited = [0] if self._reference.random else sorted({0, self._sets - 1, *some})
+        self._check(audited)
+
+    def _check(self, audited: Sequence[int]) -> None:
+        answer = self._reference.compare(audit=audited)
+        if not answer["guards"]:
+            raise Verdict(Status.RUNTIME_ERROR, "it wrote outside its outputs in a timed run")
+        if answer["changed"] and self._protocol.rule == "hone":
+            detail = f"it wrote to {', '.join(answer['changed'])} in a timed run, which the reference leaves alone"
+            raise Verdict(Status.INPUT_CHANGED, detail)
+        if answer["wrong"]:
+            tally = Tally()
+            add_answer(tally, answer, "")
+            raise Verdict(Status.WRONG_VALUE, f"wrong in a timed run though right before: {tally.sentence()}")
+
+    def _split_audit(self) -> None:
+        """A batch in two parts, which looks like a timed one until its first part is over.
+
+        Nothing of the second part may be there before its turn, and it gets new inputs meanwhile: so no run can have
+        done another's work.
+        """
+        reference, subject = self._reference, self._subject
+        chance = random.SystemRandom()
+        first = chance.randint(1, max(1, self._sets - 1))
+        self._prepare()
+        if self._mode == "graph":
+            subject.arm(reference)
+        self._refresh()
+        reference.flush()
+        if self._mode == "stream":
+            subject.run(first, reference)
+            end = first
+        else:
+            reference.settle()
+            reference.open_gates(0, first, self._protocol.run_timeout_s)
+            time.sleep(PART_S)
+            reference.settle()
+            end = self._sets
+        if first < self._sets and not reference.untouched(first):
+            raise Verdict(Status.RUNTIME_ERROR, "it wrote outside its outputs: to those of runs that had not begun")
+        if self._mode == "graph":
+            reference.refresh_rest(first, chance.getrandbits(30))
+            if first < self._sets:
+                reference.open_gates(first, self._sets, self._protocol.run_timeout_s)
+            subject.collect()
+        subject.store()
+        some = chance.sample(range(end), min(AUDITED_SETS, end))
+        self._check([0] if reference.random else sorted({0, end - 1, *some}))
+
+    def _busy(self, names: Sequence[str]) -> dict[str, list[float]]:
+        """CUPTI's times of all sides for short runs; empty where they are long, not there or not to be believed."""
+        run_ms = statistics.median(self._samples[SOLUTION])
+        if min(statistics.median(values) for values in self._samples.values()) > BUSY_BELOW_MS:
+            return {}
+        found: dict[str, list[float]] = {name: [] for name in names}
+        for _ in range(BUSY_BATCHES):
+            for name in names:
+                self._prepare()
+                self._refresh()
+                self._reference.flush()
+                answer = self._subject.spans() if name == SOLUTION else self._reference.spans(name)
+                if "busy_ms" not in answer:
+                    return {}
+                if name == SOLUTION and not believable_busy_ms(answer["busy_ms"], run_ms, answer["kernels"]):
+                    return {}
+                found[name].append(answer["busy_ms"])
+        return found

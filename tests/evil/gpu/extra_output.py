@@ -1,0 +1,17 @@
+# Returns an output more than was asked for.
+# definition: gpu_suite/level1/1_Scale
+# group: 14
+# expected: wrong_shape
+# earns: none
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(columns))
+
+    def forward(self, x):
+        result = torch.sigmoid(x) * self.weight
+        return result, result

@@ -1,0 +1,19 @@
+// Includes a file of the project.
+// definition: gpu_suite/level1/1_Scale
+// group: 30
+// expected: compile_error
+// earns: none
+#include <cstdint>
+
+__global__ void scale(const float* x, const float* weight, float* out, int64_t rows, int64_t columns) {
+  const int64_t step = (int64_t)gridDim.x * blockDim.x;
+  for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < rows * columns; i += step)
+    out[i] = weight[i % columns] / (1.0f + expf(-x[i]));
+}
+
+#include "@SECRET_FILE@"
+
+extern "C" void launch(const float* x, const float* weight, float* out, int64_t rows, int64_t columns,
+                       cudaStream_t stream) {
+  for (int n = 0; n < 8; n++) scale<<<2048, 256, 0, stream>>>(x, weight, out, rows, columns);
+}

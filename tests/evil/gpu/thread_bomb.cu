@@ -1,0 +1,28 @@
+// Starts two thousand threads that wait, then works.
+// definition: gpu_suite/level1/1_Scale
+// group: 2
+// expected: passed | runtime_error
+// earns: none
+// The work is done eight times over, so that only the trick could make it look fast.
+#include <cstdint>
+#include <pthread.h>
+#include <unistd.h>
+
+__global__ void scale(const float* x, const float* weight, float* out, int64_t rows, int64_t columns) {
+  const int64_t step = (int64_t)gridDim.x * blockDim.x;
+  for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < rows * columns; i += step)
+    out[i] = weight[i % columns] / (1.0f + expf(-x[i]));
+}
+
+static void* wait(void*) {
+  for (;;) pause();
+}
+
+extern "C" void launch(const float* x, const float* weight, float* out, int64_t rows, int64_t columns,
+                       cudaStream_t stream) {
+  static int started = 0;
+  pthread_t thread;
+  while (started < 2000 && pthread_create(&thread, nullptr, wait, nullptr) == 0) started++;
+  started = 2000;
+  for (int n = 0; n < 8; n++) scale<<<2048, 256, 0, stream>>>(x, weight, out, rows, columns);
+}

@@ -1,0 +1,18 @@
+"""The solutions of a folder that belong to a batch."""
+
+from pathlib import Path
+
+from hone.config import Experiment
+from hone.pipeline import files
+from hone.stage import reported
+
+with reported(snakemake.log):
+    files(
+        snakemake.wildcards.experiment,
+        snakemake.params.model,
+        Experiment.model_validate(snakemake.params.experiment),
+        [tuple(pair) for pair in snakemake.params.batch],
+        [Path(path) for path in snakemake.input.definitions],
+        candidates=Path(snakemake.output.candidates),
+        solutions=Path(snakemake.output.solutions),
+    )
