@@ -53,7 +53,16 @@ def config(folder):
 def test_every_command_has_a_help_text(hone):
     status, out, _ = hone("--help")
     assert status == 0
-    for name in ("run", "import", "pending", "ledger", "transcript", "judge", "show", "repeatability", "generated"):
+    for name in (
+        "run", "import", "pending", "ledger", "transcript", "judge", "show", "repeatability", "trial", "generated",
+    ):  # fmt: skip
+        assert name in out
+
+
+def test_the_trials_are_commands(hone):
+    status, out, _ = hone("trial", "--help")
+    assert status == 0
+    for name in ("containment", "kills", "public-harness", "profiler"):
         assert name in out
 
 
@@ -64,6 +73,7 @@ def test_every_command_has_a_help_text(hone):
         (["show"], ["results/tables"]),
         (["ledger", "--config", "none.yaml"], ["none.yaml"]),
         (["repeatability", "a", "b", "--output", "c.csv"], ["a/traces: holds no verdicts"]),
+        (["trial", "kills", "none.cu"], ["none.cu: names no kernel"]),
         (["transcript", "none.jsonl", "--output", "t.jsonl", "--label", "x"], ["none.jsonl: no such file"]),
     ],
 )

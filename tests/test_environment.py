@@ -1,8 +1,10 @@
 """One set of pins: the lock, the conda file and the project's own requirements agree."""
 
+import ast
 import re
+import sys
 import tomllib
-from importlib.metadata import version
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 import yaml
@@ -29,6 +31,24 @@ def test_what_the_project_needs_is_pinned():
     assert {name_of(line) for line in project["dependencies"]} <= pinned
     named = [line for line in Path("envs/requirements.in").read_text().splitlines() if not line.startswith("#")]
     assert {name_of(line) for line in named} <= pinned
+
+
+def imported(file):
+    """Top-level names of the modules that a source file imports, wherever it does so."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.partition(".")[0]
+
+
+def test_what_the_source_imports_is_a_dependency():
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    dependencies = {name_of(line) for line in project["dependencies"]}
+    providers = packages_distributions()
+    names = {name for file in Path("src/hone").rglob("*.py") for name in imported(file)}
+    foreign = names - set(sys.stdlib_module_names) - {"hone", "triton"}  # PyTorch for GPUs brings its own Triton
+    assert not {name for name in foreign if not {name_of(found) for found in providers.get(name, [])} & dependencies}
 
 
 def test_the_tests_run_on_the_pinned_snakemake():

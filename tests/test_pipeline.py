@@ -73,7 +73,9 @@ def test_a_missing_compiler_stops_the_build_and_loses_nothing(tmp_path, definiti
     write_records(tmp_path / "definitions.jsonl", [definition])
     write_records(tmp_path / "solutions.jsonl", [solution(definition, 'extern "C" void launch() {}\n')])
     arguments = (tmp_path / "solutions.jsonl", [tmp_path / "definitions.jsonl"])
-    options = {"store": tmp_path / "store", "timeout_s": 60, "workers": 1, "output": tmp_path / "builds.jsonl"}
+    options = {
+        "store": tmp_path / "store", "timeout_s": 60, "workers": 1, "device": "cpu", "output": tmp_path / "builds.jsonl"
+    }  # fmt: skip
     monkeypatch.setenv("CXX", "/nonexistent/compiler")
     with pytest.raises(MachineError, match="compiler"):
         pipeline.build(*arguments, **options)

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hone.cli_trials import app as trials
 from hone.errors import HoneError
 
 app = typer.Typer(
@@ -22,6 +23,7 @@ app = typer.Typer(
     context_settings={"auto_envvar_prefix": "HONE"},
     help="Hone: kernels written by language models, built, judged and timed.",
 )
+app.add_typer(trials, name="trial", help="Try the judge itself: containment, kills, public harness, profiler.")
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="The config that names sources, experiments and protocol.")]
 DEFAULT_CONFIG = Path("config/config.yaml")

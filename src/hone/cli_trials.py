@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from hone.scratch import ScratchFolder
 from hone.trials.table import Row, table_lines, write_table
 
 app = typer.Typer(no_args_is_help=True, help="Try the judge itself: containment, kills, public-harness, profiler.")
@@ -55,7 +55,7 @@ def kills(
 
     chosen = expand(files)
     open_bench(config, definitions).kernels(chosen)  # a mistake in them is told at once
-    with tempfile.TemporaryDirectory(prefix="hone-trial-") as scratch:
+    with ScratchFolder("trial") as scratch:
         found = trial.kills(chosen, config, definitions, times=times, seed=seed, scratch=Path(scratch))
         rows = _written(output, trial.COLUMNS, found)
     _report(output, trial.COLUMNS, rows)
@@ -82,7 +82,7 @@ def public_harness(
 
     bench = open_bench(config, definitions)
     chosen = trial.problems(bench, checkout, candidates, trial.problem_names(problems))
-    with tempfile.TemporaryDirectory(prefix="hone-trial-") as scratch:
+    with ScratchFolder("trial") as scratch:
         setting = trial.Setting(
             bench, config, definitions, checkout, Path(scratch), timeout_s, correct_trials, perf_trials
         )
@@ -102,7 +102,7 @@ def profiler(
     from hone.trials.kernels import expand, open_bench
 
     bench = open_bench(config, definitions)
-    with tempfile.TemporaryDirectory(prefix="hone-trial-") as scratch:
+    with ScratchFolder("trial") as scratch:
         rows = _written(output, trial.COLUMNS, trial.compare(bench, expand(files), Path(scratch)))
     _report(output, trial.COLUMNS, rows)
 

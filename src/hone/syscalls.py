@@ -131,7 +131,8 @@ Instruction = tuple[int, int, int, int]
 def forbid_processes_and_sockets(pid: int, *, local: bool = False) -> bool:
     """Install the system call filter for the process `pid` (the caller): threads may be made, processes may not.
 
-    Signals may go to the process itself only; with `local`, sockets of this machine's own kind may be made. Needs `no new privileges`; false on machines other than x86-64, arm64.
+    Signals may go to the process itself only; with `local`, sockets of this machine's own
+    kind may be made. Needs `no new privileges`; false on machines other than x86-64, arm64.
     """
     machine = platform.machine()
     if machine not in _REFUSED:

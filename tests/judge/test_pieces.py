@@ -204,9 +204,9 @@ def test_what_a_source_lacks_is_read_from_its_syntax_tree(source, words):
 
 def test_a_missing_gpu_is_claimed_only_after_looking(monkeypatch):
     monkeypatch.setattr("hone.judge.needs.sees_gpu", lambda: True)
-    assert cpu_only("compiled for sm_90") == "compiled for sm_90; this version judges on the CPU only"
+    assert cpu_only("compiled for sm_90") == "compiled for sm_90; judge.device is cpu"
     monkeypatch.setattr("hone.judge.needs.sees_gpu", lambda: False)
-    assert cpu_only("compiled for sm_90").endswith("CPU only; no GPU on this machine")
+    assert cpu_only("compiled for sm_90").endswith("is cpu; no GPU on this machine")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_killed_runs_complete_with_the_same_verdicts(place):
     for row in rows:
         assert set(row) == set(COLUMNS)
         assert row["killed"] and row["traces_equal"], row["differences"]
-        assert row["left_processes"] == 0
+        assert row["left_processes"] == row["left_files"] == 0
         assert 0 <= row["traces_kept"] <= len(files)
 
 

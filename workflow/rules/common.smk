@@ -86,7 +86,9 @@ def judge_threads():
     if settings.judge.device == "cuda":
         return 2
     return (
-        workflow.cores if settings.judge.timing and workflow.cores else settings.judge.threads
+        workflow.cores
+        if settings.judge.timing and workflow.cores
+        else settings.judge.threads
     )
 
 

@@ -29,6 +29,7 @@ from typing import IO
 from hone.build.toolchain import Toolchain
 from hone.errors import MachineError
 from hone.files import disk_errors
+from hone.scratch import ScratchFolder
 
 LOG_CHARACTERS = 20_000
 MEMORY_KIB = 8 * 1024 * 1024
@@ -161,7 +162,7 @@ def _drain(pipe: IO[bytes], kept: bytearray, limit_bytes: int) -> None:
             kept += chunk
 
 
-def scratch_folder() -> tempfile.TemporaryDirectory[str]:
+def scratch_folder() -> ScratchFolder:
     """A private folder that is removed when its context ends; raises MachineError when there is no room."""
     with disk_errors(Path(tempfile.gettempdir())):
-        return tempfile.TemporaryDirectory(prefix="hone-build-", ignore_cleanup_errors=True)
+        return ScratchFolder("build")

@@ -20,6 +20,7 @@ from hone.errors import MachineError
 from hone.judge.arena import Arena
 from hone.judge.confinement import Confinement, clean_environment
 from hone.judge.wire import SMALL_BYTES, Channel, ClosedError, GarbledError, SilentError, WireError
+from hone.scratch import ScratchFolder, sweep_once
 
 START_TIMEOUT_S = 120.0
 SPAWN_TIMEOUT_S = 30.0
@@ -251,7 +252,8 @@ class Zygote:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: socket.socket | None = None
         self._log: IO[bytes] | None = None
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch: ScratchFolder | None = None
+        sweep_once()  # also where every trace is known and nothing will be started
 
     def spawn(self, role: str, arenas: Mapping[str, Arena], confinement: Confinement) -> Runner:
         """Fork a runner that maps these arenas; raises MachineError when that does not work twice."""
@@ -316,7 +318,7 @@ class Zygote:
         return runner
 
     def _start(self) -> socket.socket:
-        self._scratch = tempfile.TemporaryDirectory(prefix="hone-judge-", ignore_cleanup_errors=True)
+        self._scratch = ScratchFolder("judge")
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
         mine, theirs = socket.socketpair()
         self._process = subprocess.Popen(

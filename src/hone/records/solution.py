@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Self
 
-from pydantic import computed_field, model_validator
+from pydantic import Field, computed_field, model_validator
 
 from hone.records.base import Versioned, digest
 from hone.records.problem import Language
@@ -76,7 +76,7 @@ class Build(Versioned):
     status: BuildStatus
     artifact: str | None = None
     """Path of the shared object, relative to the store."""
-    extensions: dict[str, str] = {}
+    extensions: dict[str, str] = Field(default_factory=dict)
     """Python only: digest of a `load_inline` call -> path of its shared object, relative to the store."""
     log: str = ""
     """What the compiler said, cut to its first 20,000 characters."""

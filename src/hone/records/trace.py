@@ -143,7 +143,7 @@ class Protocol(Record):
     device: Literal["cpu", "cuda"] = "cpu"
     """Where solutions run. `cuda` judges all languages but `cpp`, on one GPU."""
     rule: Literal["hone", "kernelbench"] = "hone"
-    """`kernelbench`: the public repository's rule (tolerance and trials only), for comparison with published numbers."""
+    """`kernelbench`: the public repository's rule (tolerance and trials only), to compare with published numbers."""
     correctness_trials: int = Field(5, ge=1)
     distributions: tuple[Distribution, ...] = ("as_given",)
     """Values of floating-point inputs; trials go through them in turn. Those that the reference cannot take are left

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from hone.records import Solution, Trace
+from hone.scratch import ScratchFolder
 from hone.trials.kernels import Bench
 from hone.trials.table import Row
 
@@ -25,7 +25,7 @@ def containment(bench: Bench, good: Sequence[Path], bad: Sequence[Path], seed: i
     kernels = {file: bench.kernel(file) for file in (*good, *bad)}
     order = list(kernels)
     random.Random(seed).shuffle(order)
-    with tempfile.TemporaryDirectory(prefix="hone-trial-") as scratch:
+    with ScratchFolder("trial") as scratch:
         built = Path(scratch) / "built"
         built.mkdir()
         builds = bench.build(list(kernels.values()), built)

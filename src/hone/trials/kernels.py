@@ -43,9 +43,11 @@ class Bench:
         """Builds by solution id, with as many compilers at a time as there are CPUs."""
         from hone.build import build_all
 
-        limit_s, workers = self.settings.judge.build_timeout_s, len(os.sched_getaffinity(0))
-        known = dict(self.definitions)
-        builds = build_all(solutions, known, store=store, timeout_s=limit_s, workers=workers, progress=False)
+        protocol = self.settings.judge
+        builds = build_all(
+            solutions, dict(self.definitions), store=store, timeout_s=protocol.build_timeout_s,
+            workers=len(os.sched_getaffinity(0)), extensions=protocol.device == "cuda", progress=False,
+        )  # fmt: skip
         return {build.solution: build for build in builds}
 
     def judge(self, solutions: Sequence[Solution], builds: Mapping[str, Build], store: Path) -> list[Trace]:

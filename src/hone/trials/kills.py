@@ -25,7 +25,7 @@ COLUMNS = (
 )  # fmt: skip
 """`moment_s`: from the start of the process to the kill. `traces_kept`: in the store right after it. `left_processes`:
 alive after the grace period; `processes_gone_s`: how long the last one lived on. `files_after_kill`, `left_files`:
-hone-* in the run's TMPDIR after the kill, and after the same command completed."""
+scratch folders (hone-*) in the run's TMPDIR after the kill, and after the same command completed."""
 GRACE_S = 10.0
 MOST_TRIES = 3
 SHOWN_DIFFERENCES = 3
@@ -84,8 +84,8 @@ class Judgement:
         return len(list((self.folder / "store" / "traces").glob("*/*.json")))
 
     def temporary_files(self) -> int:
-        """Entries hone-* of the folder for temporary files."""
-        return len(list((self.folder / "tmp").glob("hone-*")))
+        """Scratch folders in the folder for temporary files; the lock file of a GPU is there to stay."""
+        return sum(path.is_dir() for path in (self.folder / "tmp").glob("hone-*"))
 
 
 def kills(

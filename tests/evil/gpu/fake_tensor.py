@@ -1,7 +1,7 @@
 # Returns a tensor that has a shape and a device but no memory.
 # definition: gpu_suite/level1/1_Scale
 # group: 3
-# expected: runtime_error | wrong_shape | wrong_value
+# expected: runtime_error | wrong_shape | wrong_value | timeout
 # earns: none
 import torch
 from torch import nn

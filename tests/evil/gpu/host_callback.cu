@@ -1,7 +1,7 @@
 // A host callback in the stream wakes a thread, which launches the work elsewhere after the stream is done.
 // definition: gpu_suite/level1/1_Scale
 // group: 2
-// expected: wrong_value | passed | runtime_error
+// expected: wrong_value | passed | runtime_error | timeout
 // earns: none
 // The work is done eight times over, so that only the trick could make it look fast.
 #include <atomic>

@@ -1,7 +1,7 @@
 // Remembers all sets of inputs and outputs, and computes all of them in the batch's first run.
 // definition: gpu_suite/level1/6_Small_relu
 // group: 8
-// expected: wrong_value | passed
+// expected: wrong_value | passed | runtime_error
 // earns: none
 #include <algorithm>
 #include <cstdint>

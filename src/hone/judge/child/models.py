@@ -18,8 +18,10 @@ from hone.judge.layout import Layout
 
 TEXT_CHARACTERS = 8_000
 TABLE_CHARACTERS = 20_000
-NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "CUDA out of memory")
-"""What PyTorch says when memory is short."""
+NO_MEMORY = (
+    "can't allocate memory", "not enough memory", "bad_alloc", "CUDA out of memory", "nvmlInit_v2_() INTERNAL ASSERT",
+)  # fmt: skip
+"""What PyTorch says when memory is short; the last where it then cannot ask the driver how much is left."""
 
 Arenas = Mapping[str, tuple[mmap.mmap, Layout]]
 

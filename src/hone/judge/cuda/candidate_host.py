@@ -110,7 +110,8 @@ class CandidateHost:
 
     def _run(self, message: Mapping[str, Any]) -> dict[str, Any]:
         if message["mode"] == "null":
-            elapsed = self._clock.time(lambda: None)
+            filled = self._outputs.rows()[: message["sets"]]
+            elapsed = self._clock.time(lambda: filled.fill_(0))
         else:
             kept: list[Any] = []
             model, arguments = self._model, self._arguments[: message["sets"]]

@@ -120,4 +120,8 @@ def changed_inputs(pristine: Mapping[str, torch.Tensor], now: Mapping[str, torch
 
 
 def _same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
-    return bool(torch.equal(left.reshape(-1).view(torch.uint8), right.reshape(-1).view(torch.uint8)))
+    return bool(torch.equal(_bytes(left), _bytes(right)))
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().reshape(-1).view(torch.uint8)  # `get_inputs` may give every other element of something

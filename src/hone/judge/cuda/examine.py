@@ -48,7 +48,7 @@ class DeviceExamination:
         self._findings = findings
         self._figures = figures
         self._strict = protocol.rule == "hone"
-        self._scalars: list[dict[str, Any]] = [{}]
+        self._scalars: list[dict[str, Any]] = [reference.scalars]
 
     # ---------------------------------------------------------------------------------------- correctness
 

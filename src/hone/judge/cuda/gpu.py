@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import functools
+import itertools
 import os
 import tempfile
 import time
@@ -75,7 +76,8 @@ def _chosen(gpus: list[Gpu], wanted: str | None) -> list[Gpu]:
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     by_number = {str(index): gpu for index, gpu in enumerate(gpus)}
     found = [by_number.get(name) or next((gpu for gpu in gpus if gpu.uuid.startswith(name)), None) for name in names]
-    return [gpu for gpu in found if gpu is not None]
+    # As in CUDA, one that does not exist hides those that follow.
+    return [gpu for gpu in itertools.takewhile(lambda gpu: gpu is not None, found) if gpu is not None]
 
 
 @contextmanager

@@ -58,17 +58,20 @@ class DeviceReference:
                 "threads": self._protocol.threads,
                 "arguments": self.plan.order,
                 "sizes": dict(self.plan.sizes),
+                "flops": self.plan.definition.flops,
                 "regions": [self.regions[name].message() | {"name": name} for name in REGIONS],
             },
             SETUP_TIMEOUT_S + self._protocol.run_timeout_s,
         )
         self.written: list[str] = answer["written"]
+        self.scalars: dict[str, Any] = answer["scalars"]
+        """The arguments that are plain numbers, as one seed gives them."""
         self.random: bool = answer["random"]
         """Its results depend on a seed, not on the inputs alone."""
 
     @property
     def sets(self) -> int:
-        """Sets of a batch."""
+        """Sets that there are, the most that a batch can have."""
         return self.regions["inputs"].count
 
     def hand_over(self) -> list[int]:
@@ -89,9 +92,9 @@ class DeviceReference:
         message |= {"distribution": distribution, "scaled": distribution != "as_given"}
         return self._work(message if audit is None else message | {"audit": list(audit)})
 
-    def refresh(self, seed: int) -> list[dict[str, Any]]:
-        """New inputs in all sets; the arguments that are plain numbers, one mapping a set."""
-        scalars: list[dict[str, Any]] = self._work({"do": "refresh", "seed": seed})["scalars"]
+    def refresh(self, seed: int, sets: int) -> list[dict[str, Any]]:
+        """New inputs in so many sets; the arguments that are plain numbers, one mapping a set."""
+        scalars: list[dict[str, Any]] = self._work({"do": "refresh", "seed": seed, "sets": sets})["scalars"]
         return scalars
 
     def refresh_rest(self, first: int, seed: int) -> None:
@@ -115,9 +118,9 @@ class DeviceReference:
             )
         return float(answer["settle_ms"])
 
-    def close_gates(self) -> int:
-        """Before a solution's graph is launched; the value that will say that it is done."""
-        return int(self._work({"do": "close"})["value"])
+    def close_gates(self, sets: int) -> int:
+        """Before a solution's graph over so many sets is launched; the value that will say that it is done."""
+        return int(self._work({"do": "close", "sets": sets})["value"])
 
     def open_gates(self, first: int, end: int, limit_s: float) -> float:
         """Let runs `first` to `end` - 1 of the armed graph begin; with the last one, milliseconds until it was done.
@@ -130,8 +133,8 @@ class DeviceReference:
         return float(answer["wall_ms"])
 
     def batch(self, baseline: str, mode: str) -> float:
-        """One batch over all sets; milliseconds of device time."""
-        return float(self._work({"do": "batch", "baseline": baseline, "mode": mode, "sets": self.sets})["device_ms"])
+        """One batch over the refreshed sets; milliseconds of device time."""
+        return float(self._work({"do": "batch", "baseline": baseline, "mode": mode})["device_ms"])
 
     def capture(self, baseline: str) -> bool:
         """Whether a batch of the baseline could be made a graph."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -23,6 +22,7 @@ from hone.judge.runner import Zygote
 from hone.judge.session import Case, check_build
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import Protocol, Status
+from hone.scratch import ScratchFolder
 
 HELD_OUT_TRIALS = 1
 
@@ -71,7 +71,7 @@ class DeviceSession:
         if name in self._refused:
             raise self._refused[name]
         try:
-            with tempfile.TemporaryDirectory(prefix="hone-triton-", ignore_cleanup_errors=True) as folder:
+            with ScratchFolder("triton") as folder:
                 scratch = Path(folder) if uses_triton(case.solution) else None
                 self._examine(case, findings, scratch)
         except Verdict as verdict:
@@ -145,7 +145,7 @@ class DeviceSession:
             subject.attach(reference)
             subject.load(reference.plan)
             seed = reference.plan.workload.seed
-            scalars = reference.refresh(seed)
+            scalars = reference.refresh(seed, 1)
             subject.prepare(seed, scalars)
             subject.run(1, reference)
         finally:

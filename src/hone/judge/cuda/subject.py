@@ -23,6 +23,8 @@ from hone.records import Protocol, Solution, Status
 SETUP_TIMEOUT_S = 20.0
 """Beside the limit of one batch: what constructors get."""
 CALIBRATIONS = 7
+NULL_SETS = 2
+"""An empty batch fills the outputs of so many sets: where much memory is written, processes take longer to change."""
 
 
 class DeviceSubject:
@@ -86,7 +88,7 @@ class DeviceSubject:
         walls, settles = [], []
         for _ in range(CALIBRATIONS):
             reference.flush()
-            seen = self._timed({"mode": "null", "sets": 0}, reference)
+            seen = self._timed({"mode": "null", "sets": min(NULL_SETS, reference.sets)}, reference)
             walls.append(seen.wall_ms - seen.claimed_ms)
             settles.append(seen.settle_ms)
         self._overhead = Overhead(statistics.median(walls), statistics.median(settles))
@@ -94,13 +96,13 @@ class DeviceSubject:
             return
         found = []
         for _ in range(CALIBRATIONS):
-            self.arm(reference, null=reference.sets)
+            self.arm(reference, reference.sets, null=True)
             reference.flush()
-            found.append(self.run_armed(reference))
-            self.collect()
+            seen = self.run_armed(reference, reference.sets)
+            found.append(replace(seen, claimed_ms=self.collect()))
         if self.copies_outputs:
             self._usual_store_ms = max(self._empty_store(reference) for _ in range(CALIBRATIONS))
-        wall_ms = statistics.median(seen.wall_ms for seen in found)
+        wall_ms = statistics.median(seen.wall_ms - seen.claimed_ms for seen in found)
         self._graph_overhead = Overhead(wall_ms, statistics.median(seen.settle_ms for seen in found))
 
     def overhead(self, mode: str) -> Overhead:
@@ -114,18 +116,19 @@ class DeviceSubject:
         reference.flush()
         return self.store()
 
-    def arm(self, reference: DeviceReference, *, null: int = 0) -> None:
+    def arm(self, reference: DeviceReference, sets: int, *, null: bool = False) -> None:
         """Let it put its graph behind the gate, then stop it: none of its host code runs until `collect`.
 
-        `null`: a graph of so many empty steps instead.
+        `null`: a graph of as many empty steps instead.
         """
-        self._ask({"do": "arm", "null": null, "value": reference.close_gates()}, SETUP_TIMEOUT_S, "launching its graph")
+        message = {"do": "arm", "null": sets if null else 0, "value": reference.close_gates(sets)}
+        self._ask(message, SETUP_TIMEOUT_S, "launching its graph")
         self._freeze("launching its graph")
 
-    def run_armed(self, reference: DeviceReference) -> Observation:
+    def run_armed(self, reference: DeviceReference, sets: int) -> Observation:
         """Open the gate; the claim is not known before `collect`."""
         reference.settle()  # what still runs now has not waited for the gate
-        wall_ms = reference.open_gates(0, reference.sets, self._timeout_s)
+        wall_ms = reference.open_gates(0, sets, self._timeout_s)
         return Observation(0.0, wall_ms, reference.settle())
 
     def collect(self) -> float:

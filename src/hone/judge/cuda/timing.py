@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import time
@@ -21,8 +22,10 @@ from hone.records import Clock, Performance, Protocol, Status, Timing
 
 Mode = Literal["stream", "graph"]
 
-GRAPH_BELOW_MS = 1.0
-"""Shorter runs are captured as graphs: in the stream, launching would be part of their time."""
+GRAPH_BELOW_MS = 20.0
+"""Shorter runs are captured as graphs where that is possible: in the stream, launching would be part of their time."""
+BATCH_MS = 4.0
+"""What a batch should last, as far as there are sets: much longer than the judge's own clock is uncertain by."""
 BUSY_BELOW_MS = 0.05
 """For shorter runs still, CUPTI's times of the kernels are the figure."""
 BUSY_BATCHES = 7
@@ -42,8 +45,8 @@ class DeviceTiming:
         self._reference = reference
         self._subject = subject
         self._protocol = protocol
-        self._sets = reference.sets
-        self._scalars = scalars[:1] * self._sets
+        self._sets = 1
+        self._scalars = scalars[:1]
         self._mode: Mode = "stream"
         self._samples: dict[str, list[float]] = {}
         self._charges: list[float] = []
@@ -91,13 +94,16 @@ class DeviceTiming:
     def _choose_mode(self, baselines: Sequence[str]) -> Mode:
         """`graph` where a run is short and all sides can be captured. Also the first warm-up."""
         reference, subject = self._reference, self._subject
-        self._prepare()
-        self._refresh()
-        seen = subject.run(self._sets, reference)
-        subject.store()
-        longest_ms = max([seen.claimed_ms, *(reference.batch(name, "stream") for name in baselines)])
-        known = self._scalars
-        if longest_ms / self._sets > GRAPH_BELOW_MS or reference.random or self._refresh() != known:
+        for _ in range(2):  # the first run of a kernel brings its code to the GPU
+            self._prepare()
+            self._refresh()
+            seen = subject.run(1, reference)
+            subject.store()
+            longest_ms = max([seen.claimed_ms, *(reference.batch(name, "stream") for name in baselines)])
+        self._sets = max(min(2, reference.sets), min(reference.sets, math.ceil(BATCH_MS / max(longest_ms, 1e-3))))
+        known = self._scalars = self._scalars * self._sets
+        self._prepare()  # with another seed: numbers that depend on it cannot be part of a graph
+        if longest_ms > GRAPH_BELOW_MS or reference.random or self._refresh() != known:
             return "stream"
         if not all(map(reference.capture, baselines)) or not subject.capture():
             return "stream"
@@ -113,7 +119,7 @@ class DeviceTiming:
 
     def _refresh(self) -> list[dict[str, Any]]:
         """New inputs of that seed, poisoned outputs. The solution is stopped."""
-        scalars = self._reference.refresh(self._seed)
+        scalars = self._reference.refresh(self._seed, self._sets)
         if scalars != self._scalars:  # numbers that change with the seed: rare, and then known to it too early
             self._scalars = scalars
             self._subject.prepare(self._seed, scalars)
@@ -146,11 +152,11 @@ class DeviceTiming:
         if fresh or reference.written:
             self._prepare()
         if graph:
-            subject.arm(reference)
+            subject.arm(reference, self._sets)
         if fresh or reference.written:
             self._refresh()
         reference.flush()
-        seen = subject.run_armed(reference) if graph else subject.run(self._sets, reference)
+        seen = subject.run_armed(reference, self._sets) if graph else subject.run(self._sets, reference)
         if audit and not subject.copies_outputs:
             self._audit()
         if graph:
@@ -201,7 +207,7 @@ class DeviceTiming:
         first = chance.randint(1, max(1, self._sets - 1))
         self._prepare()
         if self._mode == "graph":
-            subject.arm(reference)
+            subject.arm(reference, self._sets)
         self._refresh()
         reference.flush()
         if self._mode == "stream":

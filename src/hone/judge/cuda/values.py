@@ -14,10 +14,10 @@ def redistribute(values: list[Any], distribution: str, seed: int) -> list[Any]:
     """
     if distribution == "as_given":
         return values
-    generator = torch.Generator(device="cuda")
-    generator.manual_seed(seed)
+    devices = {value.device for value in values if isinstance(value, torch.Tensor)}
+    generators = {device: torch.Generator(device).manual_seed(seed) for device in devices}
     return [
-        _changed(value, distribution, generator)
+        _changed(value, distribution, generators[value.device])
         if isinstance(value, torch.Tensor) and value.is_floating_point()
         else value
         for value in values

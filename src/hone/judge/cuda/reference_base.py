@@ -1,0 +1,193 @@
+"""The trusted process on the GPU: the reference's model, the memory that is shared, and the values in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from hone.judge.child.models import (
+    UnexpectedOutput,
+    build_model,
+    check_and_copy,
+    describe_error,
+    flatten,
+    load_module,
+    seed_all,
+    silence,
+)
+from hone.judge.cuda import driver
+from hone.judge.cuda.batches import Clock, Gate
+from hone.judge.cuda.memory import DeviceArena
+from hone.judge.cuda.models import allow_tf32, set_sizes
+from hone.judge.cuda.sets import Region
+from hone.judge.cuda.values import redistribute
+
+FLUSH_BYTES = 512 << 20
+"""Several times the largest L2 cache."""
+RANDOM_ELEMENTS = 1 << 24
+
+
+class ReferenceBase:
+    """Answers `warm` and `load`; what the other messages need of models, memory and values."""
+
+    def __init__(self) -> None:
+        silence()
+        self._models: dict[str, Any] = {}
+        self._graphs: dict[str, Any] = {}
+        self._descriptors: list[int] = []
+        self._expected: list[torch.Tensor] = []
+        self._exact_model: Any = None
+        self._exact: list[torch.Tensor] | None = None
+        self._returned: list[Any] = []
+        self._arguments: list[list[Any]] = []
+        self._after: dict[str, torch.Tensor] = {}
+        self._written: list[str] = []
+        self._slacks: dict[str, list[float]] = {}
+        """Distribution -> for each output what an element may be off beside the tolerance; under the rule `hone`."""
+        self._poison = 0xFF
+        self._seed = 0
+        self._seeds: list[int] = []
+        self._scalars: list[dict[str, Any]] = []
+        self._count = 1
+        """Sets of the batch at hand."""
+
+    def act(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer one message; whatever the reference raises becomes an answer too."""
+        try:
+            with torch.no_grad():
+                answer: dict[str, Any] = getattr(self, f"_{message['do']}")(message)
+        except driver.CudaError as error:
+            return {"error": {"kind": "memory" if "out of memory" in str(error) else "run", "text": str(error)}}
+        except Exception as error:  # noqa: BLE001  the boundary to code that may raise anything
+            return describe_error(error, "load" if message["do"] == "load" else "run")
+        return answer
+
+    def descriptors(self) -> list[int]:
+        """Of the regions inputs, outputs, parameters, gate; for `hand_over`."""
+        return self._descriptors
+
+    # ---------------------------------------------------------------------------------------------- set-up
+
+    def _warm(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        os.environ["CUDA_VISIBLE_DEVICES"] = message["gpu"]
+        allow_tf32(message["tf32"])
+        torch.cuda.init()  # type: ignore[no-untyped-call]
+        driver.open_context()
+        self._clock = Clock(None)
+        self._pulse = torch.zeros(1, device="cuda")
+        self._flusher = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+        free, _ = torch.cuda.mem_get_info()
+        properties = torch.cuda.get_device_properties(0)
+        return {
+            "free_bytes": free,
+            "bandwidth_gbs": 2 * properties.memory_clock_rate * properties.memory_bus_width / 8 / 1e6,
+            "peak_gflops": 4096e-9 * properties.multi_processor_count * properties.clock_rate * 1e3,
+            "l2_bytes": properties.L2_cache_size,
+        }
+
+    def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        torch.set_num_threads(message["threads"])
+        self._order, self._dtype = message["arguments"], getattr(torch, message["dtype"])
+        self._module = load_module("hone_reference", message["reference"])
+        set_sizes(self._module, message["sizes"])
+        with torch.device("cuda"):
+            model = build_model(self._module, self._module.Model, message["seed"], message["dtype"]).cuda()
+        self._models, self._graphs, self._exact_model = {"torch_eager": model}, {}, None
+        if not self._descriptors:
+            regions = {item["name"]: Region.read(item) for item in message["regions"]}
+            self._inputs, self._outputs, self._parameters, gate = (
+                self._allocate(regions[name]) for name in ("inputs", "outputs", "parameters", "gate")
+            )
+            gate.bytes.zero_()
+            self._gate = Gate(gate.bytes.data_ptr() + gate.region.layout.slots[0].offset)
+            self._gate_stream, self._gate_value = driver.new_stream(), 0
+            self._names = [slot.name for slot in self._outputs.region.layout.slots]
+        self._write_parameters(model)
+        self._flops = message["flops"]
+        random = self._try_out(message["seed"])
+        return {"written": self._written, "random": random, "scalars": self._numbers}
+
+    def _allocate(self, region: Region) -> DeviceArena:
+        address, descriptor = driver.allocate(region.nbytes)
+        self._descriptors.append(descriptor)
+        os.set_inheritable(descriptor, False)
+        return DeviceArena(region, address)
+
+    def _write_parameters(self, model: Any) -> None:
+        state = {
+            name.replace(".", "_"): tensor for name, tensor in model.state_dict().items() if tensor.is_floating_point()
+        }
+        places = self._parameters.sets[0]
+        if list(state) != list(places):
+            raise UnexpectedOutput(f"parameters are {list(state)}, the definition has {list(places)}")
+        check_and_copy(list(state.values()), list(places.values()), list(state))
+
+    def _try_out(self, seed: int) -> bool:
+        """Two runs on the same inputs, which also bring the libraries' code to the GPU.
+
+        Notes which inputs the reference writes to; returns whether its results depend on a seed, as with dropout.
+        """
+        results = []
+        for forward_seed in (seed, seed + 1):
+            values = self._values(seed, "as_given")
+            versions = [value._version if isinstance(value, torch.Tensor) else 0 for value in values]
+            seed_all(forward_seed)
+            results.append(flatten(self._models["torch_eager"](*values)))
+            self._written = [
+                name
+                for name, value, version in zip(self._order, values, versions, strict=True)
+                if isinstance(value, torch.Tensor) and value._version != version
+            ]
+            self._numbers = {
+                name: value
+                for name, value in zip(self._order, values, strict=True)
+                if not isinstance(value, torch.Tensor)
+            }
+            del values
+        driver.synchronize()
+        return any(
+            one.is_floating_point() and not torch.allclose(one, other, rtol=1e-2, atol=1e-2, equal_nan=True)
+            for first, second in zip(*results, strict=True)
+            # A part is enough, and large results would need as much memory again.
+            for one, other in [(first.reshape(-1)[:RANDOM_ELEMENTS], second.reshape(-1)[:RANDOM_ELEMENTS])]
+        )
+
+    # ---------------------------------------------------------------------------------------------- values
+
+    def _values(self, seed: int, distribution: str) -> list[Any]:
+        """What `get_inputs` gives on the GPU for a seed, floating-point tensors in the workload's data type."""
+        seed_all(seed)
+        with torch.device("cuda"):
+            values = list(self._module.get_inputs())
+        if len(values) != len(self._order):
+            raise UnexpectedOutput(f"get_inputs gives {len(values)} values, the definition has {len(self._order)}")
+        values = [value.cuda() if isinstance(value, torch.Tensor) else value for value in values]
+        values = [
+            value.to(self._dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+            for value in values
+        ]
+        return redistribute(values, distribution, seed)
+
+    def _fill(self, index: int, seed: int, distribution: str) -> dict[str, Any]:
+        """Write the inputs of a seed to a set; returns the arguments that are plain numbers."""
+        values = dict(zip(self._order, self._values(seed, distribution), strict=True))
+        places = self._inputs.sets[index]
+        tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
+        if list(tensors) != list(places):
+            raise UnexpectedOutput(f"input tensors are {list(tensors)}, the definition has {list(places)}")
+        check_and_copy(list(tensors.values()), list(places.values()), list(tensors))
+        return {name: value for name, value in values.items() if name not in tensors}
+
+    def _arguments_of(self, index: int, scalars: Mapping[str, Any], *, fresh: bool) -> list[Any]:
+        """Forward's arguments; `fresh`: copies of what it writes to, so that the shared ones stay as they are."""
+        places = self._inputs.sets[index]
+        chosen = {name: places[name].clone() if fresh and name in self._written else places[name] for name in places}
+        return [scalars[name] if name in scalars else chosen[name] for name in self._order]
+
+    def _poison_outputs(self) -> None:
+        floating = all(slot.dtype.startswith(("float", "bfloat")) for slot in self._outputs.region.layout.slots)
+        self._poison = 0xFF if floating else 0x81 + os.urandom(1)[0] % 0x7D
+        self._outputs.bytes.fill_(self._poison)

@@ -1,0 +1,128 @@
+"""The trusted process on the GPU: expected outputs, and whether a solution's are right."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from hone.judge.child.models import (
+    UnexpectedOutput,
+    flatten,
+    seed_all,
+)
+from hone.judge.cuda import driver
+from hone.judge.cuda.checks import DeviceTally, changed_inputs, distance, rounding_slack, scale_of
+from hone.judge.cuda.reference_base import ReferenceBase
+
+EXACT_BYTES = 24 << 30
+EXACT_FLOPS = 1e12
+"""Up to this size the reference is also computed in float64, which takes up to a few hundred milliseconds."""
+
+
+class ReferenceChecks(ReferenceBase):
+    """Answers `trial` and `compare`."""
+
+    def _trial(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Inputs in set 0, poisoned outputs, expected results; `usable`: the reference gives numbers for them."""
+        scalars = self._fill(0, message["seed"], message["distribution"])
+        self._trial_values = (message["seed"], message["distribution"])
+        self._poison_outputs()
+        self._expect(0, scalars, message["forward_seed"])
+        usual = message["distribution"] == "as_given"
+        finite = all(bool(out.isfinite().all()) for out in self._expected if out.is_floating_point())
+        self._exact = self._exactly(scalars, message["forward_seed"]) if message["exact"] and finite else None
+        base = distance(self._expected, self._exact) if self._exact is not None else None
+        if self._exact is not None:
+            self._slacks[message["distribution"]] = [
+                rounding_slack(want, exact) for want, exact in zip(self._expected, self._exact, strict=True)
+            ]
+        driver.synchronize()
+        return {
+            "scalars": scalars,
+            "usable": usual or (finite and (base is None or base < 1e-2)),
+            "baseline_error": base,
+        }
+
+    def _expect(self, index: int, scalars: Mapping[str, Any], forward_seed: int) -> None:
+        self._returned, self._expected = [], []
+        arguments = self._arguments_of(index, scalars, fresh=True)
+        seed_all(forward_seed)
+        returned = flatten(self._models["torch_eager"](*arguments))
+        places = self._outputs.sets[index]
+        if [(out.dtype, out.shape) for out in returned] != [(place.dtype, place.shape) for place in places.values()]:
+            raise UnexpectedOutput("the reference's outputs are not the definition's")
+        self._expected = [out.contiguous() for out in returned]
+        self._after = {
+            name: value
+            for name, value in zip(self._order, arguments, strict=True)
+            if name in self._written and isinstance(value, torch.Tensor)
+        }
+
+    def _exactly(self, scalars: Mapping[str, Any], forward_seed: int) -> list[torch.Tensor] | None:
+        """The results in float64; absent where that is too large or the reference insists on its own data type."""
+        nbytes = 3 * (self._inputs.region.layout.nbytes + self._outputs.region.layout.nbytes)
+        if nbytes > EXACT_BYTES or self._flops > EXACT_FLOPS:
+            return None
+        try:
+            if self._exact_model is None:
+                self._exact_model = copy.deepcopy(self._models["torch_eager"]).double()
+            arguments = [
+                value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+                for value in self._arguments_of(0, scalars, fresh=True)
+            ]
+            seed_all(forward_seed)
+            found = [out.contiguous() for out in flatten(self._exact_model(*arguments))]
+        except (RuntimeError, TypeError, ValueError):  # also PyTorch's out-of-memory error
+            torch.cuda.empty_cache()
+            return None
+        same = [item.shape for item in found] == [item.shape for item in self._expected]
+        return found if same else None
+
+    def _compare(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Check the outputs of set 0 against the last trial's, or of some sets against what the reference gives now."""
+        tally = DeviceTally()
+        answer: dict[str, Any] = {"guards": self._guards_hold(), "changed": []}
+        if "audit" not in message:
+            self._add(tally, 0, message)
+            if self._exact is not None:
+                got = list(self._outputs.sets[0].values())
+                answer["exact_error"] = distance(got, self._exact)
+            answer["changed"] = self._changed(0, *self._trial_values)
+            self._expected, self._exact = [], None
+        for index in message.get("audit", ()):
+            answer["changed"] += self._changed(index, self._seeds[index], "as_given")
+            self._fill(index, self._seeds[index], "as_given")  # the solution may have changed what it was given
+            self._expect(index, self._scalars[index], self._seed)
+            self._add(tally, index, message)
+        return answer | tally.message()
+
+    def _changed(self, index: int, seed: int, distribution: str) -> list[str]:
+        """Inputs of a set that are no longer those of the seed, though the reference leaves them alone.
+
+        Mapping memory read-only in the other process is no protection: its host code can lift that.
+        """
+        values = zip(self._order, self._values(seed, distribution), strict=True)
+        kept = {name: value for name, value in values if isinstance(value, torch.Tensor) and name not in self._written}
+        return changed_inputs(kept, self._inputs.sets[index])
+
+    def _add(self, tally: DeviceTally, index: int, message: Mapping[str, Any]) -> None:
+        """Outputs of a set, and after a trial the inputs that the reference has written to, against the expected."""
+        tolerance, scaled = message["tolerance"], message["scaled"]
+        slacks = self._slacks.get(message["distribution"], [0.0] * len(self._expected))
+        got = self._outputs.sets[index]
+        for (name, have), want, slack in zip(got.items(), self._expected, slacks, strict=True):
+            atol = tolerance["atol"] * (scale_of(want) if scaled else 1.0)
+            tally.add(name, want, have, atol=atol + slack, rtol=tolerance["rtol"])
+        if "audit" not in message:
+            for name, want in self._after.items():
+                atol = tolerance["atol"] * (scale_of(want) if scaled else 1.0)
+                tally.add(name, want, self._inputs.sets[index][name], atol=atol, rtol=tolerance["rtol"])
+
+    def _guards_hold(self) -> bool:
+        """Whether nothing was written between the tensors of any set."""
+        rows = self._outputs.rows()
+        gaps = self._outputs.region.layout.gaps()
+        return all(bool((rows[:, start:end] == self._poison).all()) for start, end in gaps)
