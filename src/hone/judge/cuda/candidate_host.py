@@ -131,9 +131,10 @@ class CandidateHost:
     def _collect(self, _: Mapping[str, Any]) -> dict[str, Any]:
         return {"device_ms": self._clock.collect()}
 
-    def _returns_nothing_new(self, _: Mapping[str, Any]) -> dict[str, Any]:
+    def _returns_nothing_new(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """As if forward had returned tensors like the outputs; before there is any code of the candidate's."""
-        self._returned = [[torch.empty_like(place) for place in places.values()] for places in self._outputs.sets]
+        chosen = self._outputs.sets[: message["sets"]]
+        self._returned = [[torch.empty_like(place) for place in places.values()] for places in chosen]
         return {"ok": True}
 
     def _store(self, _: Mapping[str, Any]) -> dict[str, Any]:

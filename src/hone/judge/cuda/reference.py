@@ -92,9 +92,13 @@ class DeviceReference:
         message |= {"distribution": distribution, "scaled": distribution != "as_given"}
         return self._work(message if audit is None else message | {"audit": list(audit)})
 
-    def refresh(self, seed: int, sets: int) -> list[dict[str, Any]]:
-        """New inputs in so many sets; the arguments that are plain numbers, one mapping a set."""
-        scalars: list[dict[str, Any]] = self._work({"do": "refresh", "seed": seed, "sets": sets})["scalars"]
+    def refresh(self, seed: int, forward_seed: int, sets: int) -> list[dict[str, Any]]:
+        """New inputs in so many sets; the arguments that are plain numbers, one mapping a set.
+
+        Baselines are seeded with `forward_seed` before a batch, as the solution is.
+        """
+        message = {"do": "refresh", "seed": seed, "forward_seed": forward_seed, "sets": sets}
+        scalars: list[dict[str, Any]] = self._work(message)["scalars"]
         return scalars
 
     def refresh_rest(self, first: int, seed: int) -> None:

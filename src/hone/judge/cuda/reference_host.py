@@ -18,8 +18,6 @@ from hone.judge.cuda.models import profile_table
 from hone.judge.cuda.reference_checks import ReferenceChecks
 
 GATE_BATCHES = 9
-IDLE_S = 60e-6
-"""An empty kernel takes less when nobody else uses the GPU."""
 
 
 class ReferenceHost(ReferenceChecks):
@@ -28,9 +26,9 @@ class ReferenceHost(ReferenceChecks):
     def _refresh(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """New inputs in all sets, poisoned outputs; the arguments that are plain numbers, one mapping a set."""
         self._returned, self._expected, self._exact = [], [], None
-        self._seed = message["seed"]
+        self._seed = message["forward_seed"]
         self._count = count = message["sets"]
-        self._seeds = [self._seed + index for index in range(count)]
+        self._seeds = [message["seed"] + index for index in range(count)]
         self._scalars = [self._fill(index, self._seeds[index], "as_given") for index in range(count)]
         self._poison_outputs()
         self._arguments = [self._arguments_of(index, self._scalars[index], fresh=False) for index in range(count)]
@@ -57,10 +55,8 @@ class ReferenceHost(ReferenceChecks):
     def _settle(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Milliseconds until an empty kernel is served at once, that is until the GPU has no other work."""
         started = time.perf_counter()
-        while (now := time.perf_counter()) - started < message["limit_s"]:
-            self._pulse.add_(1)
-            driver.synchronize()
-            if time.perf_counter() - now < IDLE_S:
+        while time.perf_counter() - started < message["limit_s"]:
+            if self._pulse_s() < self._idle_s:
                 return {"settle_ms": (time.perf_counter() - started) * 1e3}
         return {"settle_ms": message["limit_s"] * 1e3, "busy": True}
 

@@ -129,7 +129,8 @@ class DeviceSession:
         except Verdict as verdict:
             if verdict.status is Status.NOT_JUDGED and not isinstance(verdict, UnsuitedVerdict):
                 # The reference ran when it was loaded: what it lacks now, the solution holds.
-                raise Verdict(Status.OUT_OF_MEMORY, f"beside it {verdict.detail}") from None
+                status = Status.OUT_OF_MEMORY if "GPU memory" in verdict.detail else Status.RUNTIME_ERROR
+                raise Verdict(status, f"beside it {verdict.detail}") from None
             raise
         finally:
             subject.close()
@@ -145,7 +146,7 @@ class DeviceSession:
             subject.attach(reference)
             subject.load(reference.plan)
             seed = reference.plan.workload.seed
-            scalars = reference.refresh(seed, 1)
+            scalars = reference.refresh(seed, seed, 1)
             subject.prepare(seed, scalars)
             subject.run(1, reference)
         finally:

@@ -44,7 +44,7 @@ class DeviceSubject:
         self._extensions = extensions
         self._kills_before = oom_kills()
         self._overhead = self._graph_overhead = Overhead(0.0, 0.0)
-        self._usual_store_ms = 0.0
+        self._store_ms = [(1, 0.0), (1, 0.0)]
         readable = [str(path) for path in (artifact, scratch, *extensions.values()) if path is not None]
         confinement = Confinement(
             int(protocol.memory_limit_gib * GIB), tuple(readable), gpu=True,
@@ -101,20 +101,26 @@ class DeviceSubject:
             seen = self.run_armed(reference, reference.sets)
             found.append(replace(seen, claimed_ms=self.collect()))
         if self.copies_outputs:
-            self._usual_store_ms = max(self._empty_store(reference) for _ in range(CALIBRATIONS))
+            self._store_ms = [(sets, self._empty_store(reference, sets)) for sets in (1, reference.sets)]
         wall_ms = statistics.median(seen.wall_ms - seen.claimed_ms for seen in found)
         self._graph_overhead = Overhead(wall_ms, statistics.median(seen.settle_ms for seen in found))
 
-    def overhead(self, mode: str) -> Overhead:
-        """What `calibrate` found for `stream` or `graph`."""
+    def overhead(self, mode: str, sets: int) -> Overhead:
+        """What `calibrate` found for `stream` or `graph`, and for copying the results of so many sets."""
         chosen = self._graph_overhead if mode == "graph" else self._overhead
-        return replace(chosen, store_ms=self._usual_store_ms)
+        (_, one_ms), (most, most_ms) = self._store_ms
+        share = (sets - 1) / (most - 1) if most > 1 else 0.0
+        return replace(chosen, store_ms=one_ms + share * (most_ms - one_ms))
 
-    def _empty_store(self, reference: DeviceReference) -> float:
-        self._ask({"do": "returns_nothing_new"}, SETUP_TIMEOUT_S, "starting")
-        self._freeze("starting")
-        reference.flush()
-        return self.store()
+    def _empty_store(self, reference: DeviceReference, sets: int) -> float:
+        """The longest that copying honest results of so many sets took."""
+        taken = []
+        for _ in range(CALIBRATIONS):
+            self._ask({"do": "returns_nothing_new", "sets": sets}, SETUP_TIMEOUT_S, "starting")
+            self._freeze("starting")
+            reference.flush()
+            taken.append(self.store())
+        return max(taken)
 
     def arm(self, reference: DeviceReference, sets: int, *, null: bool = False) -> None:
         """Let it put its graph behind the gate, then stop it: none of its host code runs until `collect`.

@@ -51,6 +51,7 @@ class DeviceTiming:
         self._samples: dict[str, list[float]] = {}
         self._charges: list[float] = []
         self._walls: list[float] = []
+        self._forward_seed = 0
         self._gate_ms = 0.0
         """What a run of a graph loses at its gate, on all sides."""
 
@@ -113,16 +114,17 @@ class DeviceTiming:
     # -------------------------------------------------------------------------------------------- batches
 
     def _prepare(self) -> None:
-        """Draw the seed of the next inputs, give the solution what it may know of them, and stop it."""
-        self._seed = random.SystemRandom().getrandbits(30)
-        self._subject.prepare(self._seed, self._scalars)
+        """Give the solution what it may know of the next batch, which is not the seed of its inputs, and stop it."""
+        self._forward_seed = random.SystemRandom().getrandbits(30)
+        self._subject.prepare(self._forward_seed, self._scalars)
 
     def _refresh(self) -> list[dict[str, Any]]:
-        """New inputs of that seed, poisoned outputs. The solution is stopped."""
-        scalars = self._reference.refresh(self._seed, self._sets)
+        """New inputs of a secret seed, poisoned outputs. The solution is stopped."""
+        seed = random.SystemRandom().getrandbits(30)
+        scalars = self._reference.refresh(seed, self._forward_seed, self._sets)
         if scalars != self._scalars:  # numbers that change with the seed: rare, and then known to it too early
             self._scalars = scalars
-            self._subject.prepare(self._seed, scalars)
+            self._subject.prepare(self._forward_seed, scalars)
         return scalars
 
     def _turn(self, names: Sequence[str], *, keep: bool, audit: bool) -> None:
@@ -168,11 +170,11 @@ class DeviceTiming:
         return seen
 
     def _keep(self, seen: Observation) -> None:
-        usual = self._subject.overhead(self._mode)
+        usual = self._subject.overhead(self._mode, self._sets)
         extra = unexplained_ms(seen, usual)
         self._samples[SOLUTION].append(self._per_run(seen.claimed_ms + extra))
         self._charges.append(extra / self._sets)
-        self._walls.append(self._per_run(seen.wall_ms - usual.wall_ms + self._sets * self._gate_ms))
+        self._walls.append(self._per_run(seen.wall_ms - usual.wall_ms))
 
     def _per_run(self, batch_ms: float) -> float:
         """Of one run, without its gate; never less than a hundredth of what was measured, so that it stays a time."""
