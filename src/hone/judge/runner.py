@@ -110,14 +110,16 @@ class Runner:
         except WireError as error:
             raise self._translate(error) from None
 
-    def give_descriptors(self, message: Mapping[str, Any], descriptors: Sequence[int], timeout_s: float) -> None:
-        """Send a message that is answered by `ready`, then open files; their answer is waited for."""
+    def give_descriptors(
+        self, message: Mapping[str, Any], descriptors: Sequence[int], timeout_s: float
+    ) -> dict[str, Any]:
+        """Send a message that is answered by `ready`, then open files; the answer to them."""
         self.ask(message, timeout_s)
         try:
             self._channel.send_descriptors(descriptors)
         except WireError as error:
             raise self._translate(error) from None
-        self.finish(timeout_s)
+        return self.finish(timeout_s)
 
     def time_run(self, message: Mapping[str, Any], timeout_s: float) -> tuple[int, dict[str, Any]]:
         """Wake it, ask it to run, stop it again: nanoseconds from the question to the answer, and the answer.

@@ -18,10 +18,13 @@ On a GPU (`hone.judge.cuda`) runners answer to some more:
     map       take device memory: answered by `ready`, then sent the descriptors, then answered by `ok`
     trial     (reference) inputs of one seed, poisoned outputs, expected results
     compare   (reference) check what lies in the outputs
-    refresh   (reference) new inputs in all sets, poisoned outputs
+    refresh   (reference) new inputs, hidden at first, and poisoned outputs
+    reveal    (reference) show hidden inputs to the solution and fill the L2 cache with other data
     flush     (reference) fill the L2 cache with other data
     settle    (reference) wait until nobody's work is left on the GPU
+    close     (reference) close the gates of a graph's runs; open: open some
     capture   make a graph of one batch; spans: run a batch under CUPTI
+    arm       (solution) launch the graph, which waits at its gates; collect: read its time
 
 Nothing that comes from a runner is believed but the time at which it came: results are read from the arena.
 """

@@ -13,6 +13,7 @@ SLACK_SHARE = 0.03
 SLACK_MS = 0.06
 """Noise of the judge's clock per batch: three per cent and sixty microseconds."""
 STORE_SLACK_SHARE = 0.25
+EARLY_SLACK_SHARE = 0.1
 GAP_MS = 0.0006
 """What lies between two kernels of a graph, at most."""
 BUSY_SHARE = 1.1
@@ -31,6 +32,8 @@ class Observation:
     """From the answer until the GPU was idle."""
     store_ms: float = 0.0
     """What copying the results took after the answer; nothing where the solution writes to the outputs itself."""
+    early_ms: float = 0.0
+    """From when the inputs were shown until the GPU was idle, before the solution was asked."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Overhead:
     wall_ms: float
     settle_ms: float
     store_ms: float = 0.0
+    early_ms: float = 0.0
 
 
 def unexplained_ms(seen: Observation, usual: Overhead) -> float:
@@ -48,7 +52,9 @@ def unexplained_ms(seen: Observation, usual: Overhead) -> float:
     late = seen.wall_ms - usual.wall_ms - seen.claimed_ms
     pending = seen.settle_ms - usual.settle_ms
     lazy = seen.store_ms - usual.store_ms
+    early = seen.early_ms - usual.early_ms
     charged = late if late > slack else 0.0
+    charged += early if early > slack + EARLY_SLACK_SHARE * usual.early_ms else 0.0
     charged += pending if pending > slack else 0.0
     charged += lazy if lazy > slack + STORE_SLACK_SHARE * usual.store_ms else 0.0
     return charged

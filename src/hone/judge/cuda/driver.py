@@ -89,6 +89,13 @@ def allocate(nbytes: int) -> tuple[int, int]:
     return _map(handle, nbytes, READ_WRITE), descriptor.value
 
 
+def allocate_private(nbytes: int) -> int:
+    """Address of new device memory that cannot be shared."""
+    address = c_void_p()
+    call("cuMemAlloc_v2", byref(address), c_size_t(nbytes))
+    return address.value or 0
+
+
 def import_memory(descriptor: int, nbytes: int, *, writable: bool) -> int:
     """Address in this process of memory that another one has allocated."""
     handle = c_void_p()

@@ -12,7 +12,7 @@ from hone.judge.layout import FLOATING, Layout
 from hone.judge.verdict import Verdict
 from hone.records import Argument, Definition, Status, Workload
 
-MEMORY_SHARE = 0.35
+MEMORY_SHARE = 0.5
 """Of the GPU's free memory that the sets may take; results, copies and the reference's own buffers need the rest."""
 GIB = 1 << 30
 
@@ -42,7 +42,7 @@ class DevicePlan:
 
     def regions(self, free_bytes: int) -> dict[str, Region]:
         """The shared memory, for a GPU with so much free memory; held-out sizes are not timed and get one set."""
-        set_bytes = self.inputs.nbytes + 3 * self.outputs.nbytes
+        set_bytes = 2 * self.inputs.nbytes + 3 * self.outputs.nbytes
         count = 1 if self.sizes else set_count(set_bytes, self.compulsory_bytes, int(MEMORY_SHARE * free_bytes))
         return {
             "inputs": Region(self.inputs, count),
@@ -78,7 +78,7 @@ def make_device_plan(definition: Definition, workload: Workload, sizes: Mapping[
 
 def check_memory(plan: DevicePlan, free_bytes: int) -> None:
     """Raises Verdict NOT_JUDGED when one set, its expected results and a copy of each do not fit on the GPU."""
-    need = 2 * plan.inputs.tensor_bytes + 2 * plan.parameters.tensor_bytes + 3 * plan.outputs.tensor_bytes
+    need = 3 * plan.inputs.tensor_bytes + 2 * plan.parameters.tensor_bytes + 3 * plan.outputs.tensor_bytes
     if need > free_bytes:
         detail = f"judging needs {need / GIB:.1f} GiB of GPU memory, {free_bytes / GIB:.1f} GiB are free"
         raise Verdict(Status.NOT_JUDGED, detail)

@@ -93,7 +93,7 @@ class DeviceReference:
         return self._work(message if audit is None else message | {"audit": list(audit)})
 
     def refresh(self, seed: int, forward_seed: int, sets: int) -> list[dict[str, Any]]:
-        """New inputs in so many sets; the arguments that are plain numbers, one mapping a set.
+        """New inputs for so many sets, hidden until `reveal`; the arguments that are plain numbers, one mapping a set.
 
         Baselines are seeded with `forward_seed` before a batch, as the solution is.
         """
@@ -102,8 +102,12 @@ class DeviceReference:
         return scalars
 
     def refresh_rest(self, first: int, seed: int) -> None:
-        """New inputs in the sets from `first` on."""
+        """New inputs for the sets from `first` on, hidden until `reveal`."""
         self._work({"do": "refresh_rest", "first": first, "seed": seed})
+
+    def reveal(self, first: int, end: int) -> float:
+        """Show the inputs of some sets, which were hidden so far, and flush; milliseconds that this took."""
+        return float(self._work({"do": "reveal", "first": first, "end": end})["reveal_ms"])
 
     def untouched(self, first: int) -> bool:
         """Whether no output of the sets from `first` on has been written since they were poisoned."""

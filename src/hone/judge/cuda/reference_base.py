@@ -114,6 +114,8 @@ class ReferenceBase:
                 self._allocate(regions[name]) for name in ("inputs", "outputs", "parameters", "gate")
             )
             gate.bytes.zero_()
+            # Inputs are made here and shown all at once: what waits on the GPU for them finds them no earlier.
+            self._hidden = DeviceArena(regions["inputs"], driver.allocate_private(regions["inputs"].nbytes))
             self._gate = Gate(gate.bytes.data_ptr() + gate.region.layout.slots[0].offset)
             self._gate_stream, self._gate_value = driver.new_stream(), 0
             self._names = [slot.name for slot in self._outputs.region.layout.slots]
@@ -183,10 +185,9 @@ class ReferenceBase:
         ]
         return redistribute(values, distribution, seed)
 
-    def _fill(self, index: int, seed: int, distribution: str) -> dict[str, Any]:
+    def _fill(self, places: Mapping[str, torch.Tensor], seed: int, distribution: str) -> dict[str, Any]:
         """Write the inputs of a seed to a set; returns the arguments that are plain numbers."""
         values = dict(zip(self._order, self._values(seed, distribution), strict=True))
-        places = self._inputs.sets[index]
         tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
         if list(tensors) != list(places):
             raise UnexpectedOutput(f"input tensors are {list(tensors)}, the definition has {list(places)}")

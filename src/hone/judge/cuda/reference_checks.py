@@ -27,7 +27,7 @@ class ReferenceChecks(ReferenceBase):
 
     def _trial(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Inputs in set 0, poisoned outputs, expected results; `usable`: the reference gives numbers for them."""
-        scalars = self._fill(0, message["seed"], message["distribution"])
+        scalars = self._fill(self._inputs.sets[0], message["seed"], message["distribution"])
         self._trial_values = (message["seed"], message["distribution"])
         self._poison_outputs()
         self._expect(0, scalars, message["forward_seed"])
@@ -93,9 +93,13 @@ class ReferenceChecks(ReferenceBase):
             answer["changed"] = self._changed(0, *self._trial_values)
             self._expected, self._exact = [], None
         for index in message.get("audit", ()):
+            places = self._inputs.sets[index]
             answer["changed"] += self._changed(index, self._seeds[index], "as_given")
-            self._fill(index, self._seeds[index], "as_given")  # the solution may have changed what it was given
+            written = {name: places[name].clone() for name in self._written}
+            self._fill(places, self._seeds[index], "as_given")  # the solution may have changed what it was given
             self._expect(index, self._scalars[index], self._seed)
+            for name, tensor in written.items():
+                places[name].copy_(tensor)
             self._add(tally, index, message)
         return answer | tally.message()
 
@@ -109,17 +113,16 @@ class ReferenceChecks(ReferenceBase):
         return changed_inputs(kept, self._inputs.sets[index])
 
     def _add(self, tally: DeviceTally, index: int, message: Mapping[str, Any]) -> None:
-        """Outputs of a set, and after a trial the inputs that the reference has written to, against the expected."""
+        """Outputs of a set, and the inputs that the reference has written to, against what is expected."""
         tolerance, scaled = message["tolerance"], message["scaled"]
         slacks = self._slacks.get(message["distribution"], [0.0] * len(self._expected))
         got = self._outputs.sets[index]
         for (name, have), want, slack in zip(got.items(), self._expected, slacks, strict=True):
             atol = tolerance["atol"] * (scale_of(want) if scaled else 1.0)
             tally.add(name, want, have, atol=atol + slack, rtol=tolerance["rtol"])
-        if "audit" not in message:
-            for name, want in self._after.items():
-                atol = tolerance["atol"] * (scale_of(want) if scaled else 1.0)
-                tally.add(name, want, self._inputs.sets[index][name], atol=atol, rtol=tolerance["rtol"])
+        for name, want in self._after.items():
+            atol = tolerance["atol"] * (scale_of(want) if scaled else 1.0)
+            tally.add(name, want, self._inputs.sets[index][name], atol=atol, rtol=tolerance["rtol"])
 
     def _guards_hold(self) -> bool:
         """Whether nothing was written between the tensors of any set."""

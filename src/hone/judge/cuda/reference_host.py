@@ -24,24 +24,33 @@ class ReferenceHost(ReferenceChecks):
     """Answers the messages of `hone.judge.wire` that are marked (reference), on a GPU."""
 
     def _refresh(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """New inputs in all sets, poisoned outputs; the arguments that are plain numbers, one mapping a set."""
+        """New inputs for some sets, hidden until `reveal`; poisoned outputs; the plain numbers, one mapping a set."""
         self._returned, self._expected, self._exact = [], [], None
         self._seed = message["forward_seed"]
         self._count = count = message["sets"]
         self._seeds = [message["seed"] + index for index in range(count)]
-        self._scalars = [self._fill(index, self._seeds[index], "as_given") for index in range(count)]
+        self._scalars = [self._fill(self._hidden.sets[index], self._seeds[index], "as_given") for index in range(count)]
         self._poison_outputs()
         self._arguments = [self._arguments_of(index, self._scalars[index], fresh=False) for index in range(count)]
         driver.synchronize()
         return {"scalars": self._scalars}
 
     def _refresh_rest(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """New inputs in the sets from `first` on, and nothing else."""
+        """New inputs for the sets from `first` on, hidden until `reveal`, and nothing else."""
         for index in range(message["first"], self._count):
             self._seeds[index] = message["seed"] + index
-            self._scalars[index] = self._fill(index, self._seeds[index], "as_given")
+            self._scalars[index] = self._fill(self._hidden.sets[index], self._seeds[index], "as_given")
         driver.synchronize()
         return {"ok": True}
+
+    def _reveal(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Show the hidden inputs of some sets and make the L2 cache forget; milliseconds until the GPU is idle."""
+        started = time.perf_counter()
+        part = slice(message["first"], message["end"])
+        self._inputs.rows()[part].copy_(self._hidden.rows()[part])
+        self._flusher.add_(1)
+        driver.synchronize()
+        return {"reveal_ms": (time.perf_counter() - started) * 1e3}
 
     def _untouched(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Whether the outputs of all sets from `first` on still are as they were poisoned."""

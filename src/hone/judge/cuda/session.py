@@ -147,6 +147,7 @@ class DeviceSession:
             subject.load(reference.plan)
             seed = reference.plan.workload.seed
             scalars = reference.refresh(seed, seed, 1)
+            reference.reveal(0, 1)
             subject.prepare(seed, scalars)
             subject.run(1, reference)
         finally:

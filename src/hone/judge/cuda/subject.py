@@ -44,7 +44,7 @@ class DeviceSubject:
         self._extensions = extensions
         self._kills_before = oom_kills()
         self._overhead = self._graph_overhead = Overhead(0.0, 0.0)
-        self._store_ms = [(1, 0.0), (1, 0.0)]
+        self._store_ms = self._early_ms = [(1, 0.0), (1, 0.0)]
         readable = [str(path) for path in (artifact, scratch, *extensions.values()) if path is not None]
         confinement = Confinement(
             int(protocol.memory_limit_gib * GIB), tuple(readable), gpu=True,
@@ -77,9 +77,12 @@ class DeviceSubject:
             descriptors = reference.hand_over()
             try:
                 message = {"do": "map", "count": len(descriptors), "regions": regions, "writable": writable}
-                self._runner.give_descriptors(message, descriptors, SETUP_TIMEOUT_S)
+                answer = self._runner.give_descriptors(message, descriptors, SETUP_TIMEOUT_S)
             finally:
                 close_all(descriptors)
+            if "error" in answer:  # nothing of the solution has run yet
+                detail = f"shared memory cannot be mapped: {answer['error']['text']}"
+                raise Verdict(Status.MACHINE_ERROR, detail)
         except RunnerError as error:
             raise self._verdict(error, "starting") from None
 
@@ -97,9 +100,9 @@ class DeviceSubject:
         found = []
         for _ in range(CALIBRATIONS):
             self.arm(reference, reference.sets, null=True)
-            reference.flush()
             seen = self.run_armed(reference, reference.sets)
             found.append(replace(seen, claimed_ms=self.collect()))
+        self._early_ms = [(sets, self._reveal(reference, sets)) for sets in (1, reference.sets)]
         if self.copies_outputs:
             self._store_ms = [(sets, self._empty_store(reference, sets)) for sets in (1, reference.sets)]
         wall_ms = statistics.median(seen.wall_ms - seen.claimed_ms for seen in found)
@@ -108,9 +111,13 @@ class DeviceSubject:
     def overhead(self, mode: str, sets: int) -> Overhead:
         """What `calibrate` found for `stream` or `graph`, and for copying the results of so many sets."""
         chosen = self._graph_overhead if mode == "graph" else self._overhead
-        (_, one_ms), (most, most_ms) = self._store_ms
-        share = (sets - 1) / (most - 1) if most > 1 else 0.0
-        return replace(chosen, store_ms=one_ms + share * (most_ms - one_ms))
+        return replace(chosen, store_ms=_between(self._store_ms, sets), early_ms=_between(self._early_ms, sets))
+
+    @staticmethod
+    def _reveal(reference: DeviceReference, sets: int) -> float:
+        """What showing the inputs of so many sets takes when nobody makes use of it."""
+        taken = [reference.reveal(0, sets) + reference.settle() for _ in range(CALIBRATIONS)]
+        return statistics.median(taken)
 
     def _empty_store(self, reference: DeviceReference, sets: int) -> float:
         """The longest that copying honest results of so many sets took."""
@@ -130,12 +137,13 @@ class DeviceSubject:
         message = {"do": "arm", "null": sets if null else 0, "value": reference.close_gates(sets)}
         self._ask(message, SETUP_TIMEOUT_S, "launching its graph")
         self._freeze("launching its graph")
+        reference.settle()  # what runs now has not waited for its gate: it may wait for inputs
 
     def run_armed(self, reference: DeviceReference, sets: int) -> Observation:
-        """Open the gate; the claim is not known before `collect`."""
-        reference.settle()  # what still runs now has not waited for the gate
+        """Show the inputs, then open the gates; the claim is not known before `collect`."""
+        early_ms = reference.reveal(0, sets) + reference.settle()
         wall_ms = reference.open_gates(0, sets, self._timeout_s)
-        return Observation(0.0, wall_ms, reference.settle())
+        return Observation(0.0, wall_ms, reference.settle(), early_ms=early_ms)
 
     def collect(self) -> float:
         """Milliseconds that the device's clock gives for what was armed."""
@@ -176,7 +184,10 @@ class DeviceSubject:
         self._freeze("preparing")
 
     def run(self, sets: int, reference: DeviceReference) -> Observation:
-        """One batch in the stream; it is stopped before and afterwards. Results are not copied yet: see `store`."""
+        """One batch in the stream on what has been revealed; it is stopped before and afterwards.
+
+        Results are not copied yet: see `store`.
+        """
         return self._timed({"mode": "stream", "sets": sets}, reference)
 
     def capture(self) -> bool:
@@ -250,3 +261,9 @@ class DeviceSubject:
 
     def _verdict(self, error: RunnerError, doing: str) -> Verdict:
         return verdict_of(error, doing, limit_s=self._timeout_s, kills_before=self._kills_before)
+
+
+def _between(points: Sequence[tuple[int, float]], sets: int) -> float:
+    """On the line through two (sets, milliseconds)."""
+    (_, one_ms), (most, most_ms) = points
+    return one_ms + ((sets - 1) / (most - 1) if most > 1 else 0.0) * (most_ms - one_ms)

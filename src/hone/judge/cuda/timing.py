@@ -98,6 +98,7 @@ class DeviceTiming:
         for _ in range(2):  # the first run of a kernel brings its code to the GPU
             self._prepare()
             self._refresh()
+            self._reveal()
             seen = subject.run(1, reference)
             subject.store()
             longest_ms = max([seen.claimed_ms, *(reference.batch(name, "stream") for name in baselines)])
@@ -106,6 +107,7 @@ class DeviceTiming:
         self._prepare()  # with another seed: numbers that depend on it cannot be part of a graph
         if longest_ms > GRAPH_BELOW_MS or reference.random or self._refresh() != known:
             return "stream"
+        self._reveal()
         if not all(map(reference.capture, baselines)) or not subject.capture():
             return "stream"
         self._gate_ms = reference.gate_ms()
@@ -127,6 +129,10 @@ class DeviceTiming:
             self._subject.prepare(self._forward_seed, scalars)
         return scalars
 
+    def _reveal(self) -> float:
+        """Show the new inputs, with nothing of anybody in the L2 cache; milliseconds until the GPU is idle."""
+        return self._reference.reveal(0, self._sets) + self._reference.settle()
+
     def _turn(self, names: Sequence[str], *, keep: bool, audit: bool) -> None:
         order = list(names)
         if self._reference.written:
@@ -135,30 +141,32 @@ class DeviceTiming:
             random.SystemRandom().shuffle(order)
         for place, name in enumerate(order):
             if name == SOLUTION:
-                seen = self._solution_batch(fresh=place == 0 or self._mode == "graph", audit=audit)
+                seen = self._solution_batch(audit=audit)
                 if keep:
                     self._keep(seen)
                 continue
             if place == 0 or self._reference.written:
-                self._prepare()
                 self._refresh()
-            self._reference.flush()
+                self._reveal()
+            else:
+                self._reference.flush()
             elapsed = self._reference.batch(name, self._mode)
             if keep:
                 self._samples[name].append(self._per_run(elapsed))
 
-    def _solution_batch(self, *, fresh: bool, audit: bool) -> Observation:
+    def _solution_batch(self, *, audit: bool) -> Observation:
         """One batch, and its audit while it is stopped; Python's results have to be copied by itself before."""
         reference, subject = self._reference, self._subject
         graph = self._mode == "graph"
-        if fresh or reference.written:
-            self._prepare()
+        self._prepare()
         if graph:
             subject.arm(reference, self._sets)
-        if fresh or reference.written:
-            self._refresh()
-        reference.flush()
-        seen = subject.run_armed(reference, self._sets) if graph else subject.run(self._sets, reference)
+        self._refresh()
+        if graph:
+            seen = subject.run_armed(reference, self._sets)
+        else:
+            early_ms = self._reveal()
+            seen = replace(subject.run(self._sets, reference), early_ms=early_ms)
         if audit and not subject.copies_outputs:
             self._audit()
         if graph:
@@ -211,12 +219,11 @@ class DeviceTiming:
         if self._mode == "graph":
             subject.arm(reference, self._sets)
         self._refresh()
-        reference.flush()
+        self._reveal()
         if self._mode == "stream":
             subject.run(first, reference)
             end = first
         else:
-            reference.settle()
             reference.open_gates(0, first, self._protocol.run_timeout_s)
             time.sleep(PART_S)
             reference.settle()
@@ -226,6 +233,7 @@ class DeviceTiming:
         if self._mode == "graph":
             reference.refresh_rest(first, chance.getrandbits(30))
             if first < self._sets:
+                reference.reveal(first, self._sets)
                 reference.open_gates(first, self._sets, self._protocol.run_timeout_s)
             subject.collect()
         subject.store()
@@ -242,7 +250,7 @@ class DeviceTiming:
             for name in names:
                 self._prepare()
                 self._refresh()
-                self._reference.flush()
+                self._reveal()
                 answer = self._subject.spans() if name == SOLUTION else self._reference.spans(name)
                 if "busy_ms" not in answer:
                     return {}
