@@ -186,6 +186,24 @@ def test_a_triton_file_is_judged_as_triton(hone, definition, tmp_path):
     assert "kernel.txt: the name ends in none of .triton.py, .cu, .cpp, .py" in err
 
 
+def test_a_solution_of_the_results_is_judged_by_its_id(hone, definition, tmp_path):
+    known = definition.model_copy(update={"name": "miniature/level1/1_Bias", "source": "miniature"})
+    write_records(Path("results/definitions/miniature/level1.jsonl"), [known])
+    solution = Solution(definition=known.name, language=Language.CUDA, entry_point="launch", source="no C++")
+    write_records(Path("results/solutions/e/m/turn0/000.jsonl"), [solution])
+    status, out, err = hone("judge", solution.id[:12], "--config", config(tmp_path), "--again")
+    assert (status, json.loads(out)["solution"]) == (1, solution.id), err
+    assert "no solution under results/solutions has this id" in hone("judge", "0123456789ab")[2]
+    assert "neither a file nor the id of a solution" in hone("judge", "kernel.cu")[2]
+
+
+def test_a_file_may_name_its_own_definition(hone, tmp_path):
+    Path("kernel.cu").write_text("// definition: miniature/level1/99_None\n")
+    assert "no definition 'miniature/level1/99_None'" in hone("judge", "kernel.cu", "--config", config(tmp_path))[2]
+    Path("kernel.cu").write_text("// nothing\n")
+    assert "give --definition, or a comment" in hone("judge", "kernel.cu", "--config", config(tmp_path))[2]
+
+
 def test_generated_files_are_written_where_they_are_read(hone, tmp_path):
     assert hone("generated")[0] == 0
     assert (tmp_path / "config/schema/config.schema.json").read_text() == (

@@ -139,14 +139,17 @@ def transcript(
 
 @app.command()
 def judge(
-    solution: Annotated[Path, typer.Argument(help="A kernel's source file.")],
-    definition: Annotated[str, typer.Option(help="Its definition, such as miniature/level1/1_Swish.")],
+    solution: Annotated[str, typer.Argument(help="A kernel's source file, or the id of a solution in results/.")],
+    definition: Annotated[str, typer.Option(help="A file's definition, such as miniature/level1/1_Swish.")] = "",
     config: ConfigFile = DEFAULT_CONFIG,
+    again: Annotated[bool, typer.Option(help="Judge also what has been judged before.")] = False,
 ) -> None:
     """Build and judge one kernel by hand, with the config's protocol, and print the trace."""
-    from hone.hand import judge_file
+    from hone.hand import find_solution, judge_solution, read_solution
 
-    trace = judge_file(solution, definition, config)
+    file = Path(solution)
+    known = read_solution(file, definition) if definition or file.exists() else find_solution(solution)
+    trace = judge_solution(known, config, again=again)
     typer.echo(trace.model_dump_json(indent=2))
     raise typer.Exit(0 if trace.status.value == "passed" else 1)
 

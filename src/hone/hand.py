@@ -7,21 +7,53 @@ from pathlib import Path
 from hone.config import closest, read
 from hone.errors import ConfigError
 from hone.methods.extract import ENTRY_POINTS
-from hone.methods.files import SUFFIXES, language_of
+from hone.methods.files import SUFFIXES, header, language_of
 from hone.records import Definition, Solution, Trace
 
+LEAST_ID = 8
+"""Digits of a solution's id that name it: tables show twelve."""
 
-def judge_file(file: Path, name: str, config: Path) -> Trace:
-    """Build and judge a source file against a definition with the config's protocol; raises ConfigError."""
+
+def judge_solution(solution: Solution, config: Path, *, again: bool = False) -> Trace:
+    """Build and judge with the config's protocol; `again`: also what has a trace. Raises ConfigError."""
     from hone.build import build_all
     from hone.judge.judging import judge_all
     from hone.sources.workloads import workload_of
 
-    settings = read(config)
-    definition, tolerance_source = find_definition(name), name.partition("/")[0]
-    if tolerance_source not in settings.sources:
-        hint = closest(tolerance_source, settings.sources)
-        raise ConfigError(f"source '{tolerance_source}' is not in the config{hint}", where="--definition")
+    settings, name = read(config), solution.definition
+    definition, source = find_definition(name), name.partition("/")[0]
+    if source not in settings.sources:
+        hint = closest(source, settings.sources)
+        raise ConfigError(f"the config has no source '{source}'{hint}", where=str(config))
+    store, definitions = Path(settings.paths.store), {name: definition}
+    timeout_s, extensions = settings.judge.build_timeout_s, settings.judge.device == "cuda"
+    (build,) = build_all(
+        [solution], definitions, store=store, timeout_s=timeout_s, workers=1, extensions=extensions, progress=False
+    )
+    workloads = {name: workload_of(definition, settings.sources[source].tolerance)}
+    (trace,) = judge_all(
+        [solution], {solution.id: build}, definitions, workloads, settings.judge,
+        baselines=settings.baselines, store=store, again=again, progress=False,
+    )  # fmt: skip
+    return trace
+
+
+def find_solution(start: str, folder: Path = Path("results/solutions")) -> Solution:
+    """The solution whose id begins with these digits, as tables and traces show them; raises ConfigError."""
+    from hone.files import read_records
+
+    if len(start) < LEAST_ID or set(start) - set("0123456789abcdef"):
+        remedy = f"name a file, or give {LEAST_ID} or more digits of a solution's id"
+        raise ConfigError("neither a file nor the id of a solution", where=start, remedy=remedy)
+    for file in sorted(folder.rglob("*.jsonl")):
+        for solution in read_records(file, Solution):
+            if solution.id.startswith(start):
+                return solution
+    raise ConfigError(f"no solution under {folder} has this id", where=start, remedy="run the pipeline that makes it")
+
+
+def read_solution(file: Path, name: str) -> Solution:
+    """A source file as a solution of a definition; without a name its comment `definition:` counts."""
     language = language_of(file)
     if language is None:
         raise ConfigError(f"the name ends in none of {', '.join(SUFFIXES)}", where=str(file))
@@ -30,20 +62,11 @@ def judge_file(file: Path, name: str, config: Path) -> Trace:
     except (OSError, UnicodeDecodeError) as error:
         remedy = "name a text file with the kernel's source"
         raise ConfigError(f"cannot read the kernel: {error}", where=str(file), remedy=remedy) from None
-    solution = Solution(definition=name, language=language, entry_point=ENTRY_POINTS[language], source=source)
-    store = Path(settings.paths.store)
-    definitions = {name: definition}
-    timeout_s = settings.judge.build_timeout_s
-    extensions = settings.judge.device == "cuda"
-    (build,) = build_all(
-        [solution], definitions, store=store, timeout_s=timeout_s, workers=1, extensions=extensions, progress=False
-    )
-    workload = workload_of(definition, settings.sources[tolerance_source].tolerance)
-    (trace,) = judge_all(
-        [solution], {solution.id: build}, definitions, {name: workload}, settings.judge,
-        baselines=settings.baselines, store=store, progress=False,
-    )  # fmt: skip
-    return trace
+    name = name or header(source, language).get("definition", "")
+    if not name:
+        remedy = "give --definition, or a comment `definition: <name>` in the file"
+        raise ConfigError("no definition is named", where=str(file), remedy=remedy)
+    return Solution(definition=name, language=language, entry_point=ENTRY_POINTS[language], source=source)
 
 
 def find_definition(name: str, folder: Path = Path("results/definitions")) -> Definition:

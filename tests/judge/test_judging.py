@@ -190,6 +190,8 @@ def test_known_traces_are_not_judged_again(bench, monkeypatch):
     assert bench.judge(item, wrong, solution_of(item, SCALE_CPP), protocol=UNTIMED) == first
     with pytest.raises(pytest.fail.Exception, match="judged again"):
         bench.judge(item, wrong, protocol=UNTIMED.model_copy(update={"correctness_trials": 3}))
+    with pytest.raises(pytest.fail.Exception, match="judged again"):
+        bench.judge(item, wrong, protocol=UNTIMED, again=True)
 
 
 def test_an_interrupt_loses_nothing_that_was_judged(bench, monkeypatch):

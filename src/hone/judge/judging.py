@@ -33,9 +33,10 @@ def judge_all(
     *,
     baselines: Sequence[str] = ("torch_eager",),
     store: Path,
+    again: bool = False,
     progress: bool = True,
 ) -> list[Trace]:
-    """One trace for each solution, in the order given.
+    """One trace for each solution, in the order given; those that the store has are taken from there unless `again`.
 
     `builds` go by solution id, `definitions` and `workloads` by definition name; a missing one is a RecordError. Each
     trace is kept in the store as soon as it is there, so an interrupt loses the solution at hand only. MACHINE_ERROR
@@ -44,7 +45,7 @@ def judge_all(
     cases = [_case(solution, builds, definitions, workloads, store) for solution in solutions]
     shelf = Store(store)
     keys = {case.solution.id: trace_key(case, protocol, baselines) for case in cases}
-    known = {case.solution.id: shelf.trace(keys[case.solution.id]) for case in cases}
+    known = {} if again else {case.solution.id: shelf.trace(keys[case.solution.id]) for case in cases}
     # Kept under a protocol that may have had another name, or another limit for compilers.
     traces = {key: trace.model_copy(update={"protocol": protocol}) for key, trace in known.items() if trace is not None}
     to_judge = {case.solution.id: case for case in cases if case.solution.id not in traces}
