@@ -24,7 +24,7 @@ from hone.judge.child.models import (
 from hone.judge.cuda import driver
 from hone.judge.cuda.batches import Clock, Gate
 from hone.judge.cuda.memory import DeviceArena
-from hone.judge.cuda.models import allow_tf32, profile_table, set_sizes
+from hone.judge.cuda.models import allow_tf32, captured_graph, profile_table, set_sizes
 from hone.judge.cuda.sets import Region
 
 
@@ -144,11 +144,10 @@ class CandidateHost:
         return {"ok": True}
 
     def _capture(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        self._returned, self._graph = [], None
+        self._returned, self._captured, self._graph = [], [], None
         seed_all(self._seed)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            captured = []
+        captured = []
+        with captured_graph() as graph:
             for run, items in enumerate(self._arguments):
                 self._gate.wait(ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), run)
                 captured.append(self._model(*items))

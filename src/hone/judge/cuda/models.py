@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
 import torch
 
 from hone.judge.child.models import TABLE_CHARACTERS
+
+_failed_graphs: list[Any] = []
+"""Kept, because PyTorch's allocator goes on to ask them which streams are theirs."""
 
 
 def allow_tf32(allowed: bool) -> None:
@@ -20,9 +25,24 @@ def allow_tf32(allowed: bool) -> None:
 
 def set_sizes(module: ModuleType, sizes: Mapping[str, int]) -> None:
     """Give the constants of a problem's module other values: those whose name, in lower case, is an axis."""
-    for name in list(vars(module)):
-        if name.lower() in sizes:
+    for name, value in list(vars(module).items()):
+        if name.lower() in sizes and type(value) is int:  # `F` is a module as a rule
             setattr(module, name, sizes[name.lower()])
+
+
+@contextmanager
+def captured_graph() -> Iterator[Any]:
+    """A graph of what is put on the GPU inside; raises what PyTorch raises when that cannot be captured."""
+    stream, graph = torch.cuda.current_stream(), torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph):
+            yield graph
+    except BaseException:
+        # A capture that fails leaves its own stream the current one: events on the default stream would time nothing.
+        torch.cuda.set_stream(stream)
+        graph.reset()
+        _failed_graphs.append(graph)
+        raise
 
 
 def profile_table(run: Callable[[], object]) -> str:

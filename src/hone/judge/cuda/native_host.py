@@ -121,11 +121,16 @@ class NativeHost:
             driver.destroy_graph(self._graph)
             self._graph = None
         driver.begin_capture(self._clock.stream)
-        for run, call in enumerate(self._calls):
-            self._gate.wait(self._clock.stream, run)
-            call()
-        self._graph = driver.end_capture(self._clock.stream)
-        return {"ok": True}
+        try:
+            for run, call in enumerate(self._calls):
+                self._gate.wait(self._clock.stream, run)
+                call()
+        finally:  # what cannot be captured must leave the stream, and the runtime's last error, as before
+            try:
+                self._graph = driver.end_capture(self._clock.stream)
+            finally:
+                error = self._launch_error()
+        return error or {"ok": True}
 
     def _spans(self, _: Mapping[str, Any]) -> dict[str, Any]:
         answer: dict[str, Any] = self._clock.busy_ms(self._calls)

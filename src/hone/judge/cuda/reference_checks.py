@@ -20,6 +20,8 @@ from hone.judge.cuda.reference_base import ReferenceBase
 EXACT_BYTES = 24 << 30
 EXACT_FLOPS = 1e12
 """Up to this size the reference is also computed in float64, which takes up to a few hundred milliseconds."""
+ALIKE = 1e-2
+"""Where float64 gives results further off than this, it is another function: chance, or a branch on the data type."""
 
 
 class ReferenceChecks(ReferenceBase):
@@ -35,6 +37,9 @@ class ReferenceChecks(ReferenceBase):
         finite = all(bool(out.isfinite().all()) for out in self._expected if out.is_floating_point())
         self._exact = self._exactly(scalars, message["forward_seed"]) if message["exact"] and finite else None
         base = distance(self._expected, self._exact) if self._exact is not None else None
+        alike = base is None or base < ALIKE
+        if not alike:
+            base = self._exact = None
         if self._exact is not None:
             self._slacks[message["distribution"]] = [
                 rounding_slack(want, exact) for want, exact in zip(self._expected, self._exact, strict=True)
@@ -42,7 +47,7 @@ class ReferenceChecks(ReferenceBase):
         driver.synchronize()
         return {
             "scalars": scalars,
-            "usable": usual or (finite and (base is None or base < 1e-2)),
+            "usable": usual or (finite and alike),
             "baseline_error": base,
         }
 

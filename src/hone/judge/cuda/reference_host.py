@@ -14,7 +14,7 @@ from hone.judge.child.models import (
     seed_all,
 )
 from hone.judge.cuda import driver
-from hone.judge.cuda.models import profile_table
+from hone.judge.cuda.models import captured_graph, profile_table
 from hone.judge.cuda.reference_checks import ReferenceChecks
 
 GATE_BATCHES = 9
@@ -114,8 +114,7 @@ class ReferenceHost(ReferenceChecks):
         self._returned = []
         self._graphs.pop(name, None)
         seed_all(self._seed)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with captured_graph() as graph:
             for run, items in enumerate(self._arguments):
                 self._gate.wait(ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), run)
                 self._models[name](*items)

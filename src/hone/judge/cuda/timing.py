@@ -101,6 +101,7 @@ class DeviceTiming:
             self._reveal()
             seen = subject.run(1, reference)
             subject.store()
+            self._reveal()  # baselines must not run on what the solution has left of the inputs
             longest_ms = max([seen.claimed_ms, *(reference.batch(name, "stream") for name in baselines)])
         self._sets = max(min(2, reference.sets), min(reference.sets, math.ceil(BATCH_MS / max(longest_ms, 1e-3))))
         known = self._scalars = self._scalars * self._sets
@@ -149,7 +150,7 @@ class DeviceTiming:
                 self._refresh()
                 self._reveal()
             else:
-                self._reference.flush()
+                self._reveal()  # again: the solution may have changed what it was shown
             elapsed = self._reference.batch(name, self._mode)
             if keep:
                 self._samples[name].append(self._per_run(elapsed))

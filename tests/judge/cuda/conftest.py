@@ -1,0 +1,21 @@
+"""A bench with one simulated GPU for each test that asks for one."""
+
+import pytest
+
+from .bench import Bench, clocks
+from .rigs import rig
+
+__all__ = ("bench", "rig")
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Makes benches; the host's clock is that of the one made last."""
+    made = []
+    clocks(lambda: made[-1].device, monkeypatch)
+
+    class Watched(Bench):
+        def _begin(self):
+            made.append(self)
+
+    return Watched

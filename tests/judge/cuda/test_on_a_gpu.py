@@ -1,0 +1,63 @@
+"""Two honest fixtures and three exploits, built and judged on a real GPU with a short protocol."""
+
+from pathlib import Path
+
+import pytest
+
+from hone.build import build_all
+from hone.config import LocalSource
+from hone.errors import MachineError
+from hone.judge.cuda.gpu import visible_gpus
+from hone.judge.judging import judge_all
+from hone.methods.files import header, read_file, statuses
+from hone.records import Protocol, Status, Tolerance
+from hone.sources.fetch import fetch
+from hone.sources.inspect import define
+from hone.sources.soundness import Soundness
+from hone.sources.workloads import workload_of
+
+pytestmark = pytest.mark.filterwarnings("default:this machine confines")
+ROOT = Path(__file__).parents[3]
+NAMES = ("honest_scale_float4.cu", "honest_torch_rms_norm.py", "zeros.cu", "write_input.cu", "patch_clock.py")
+SHORT = Protocol(
+    name="short", device="cuda", correctness_trials=4, distributions=("as_given", "signed", "wide", "sparse"),
+    warmup_runs=1, timing_runs=5, timing_seconds=0.3, audit_every=2, run_timeout_s=5.0, memory_limit_gib=16.0,
+)  # fmt: skip
+
+
+def no_gpu():
+    """Why nothing can be judged on a GPU here; empty where it can."""
+    try:
+        visible_gpus()
+    except MachineError as error:
+        return error.problem
+    return ""
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    """All fixtures built and judged in one go, each by its file's name."""
+    if reason := no_gpu():
+        pytest.skip(f"needs an NVIDIA GPU: {reason}")
+    store = tmp_path_factory.mktemp("store")
+    source = LocalSource(kind="local", path=str(ROOT / "resources/problems/gpu_suite"), levels={1: 8})
+    found, _ = define(fetch("gpu_suite", source), Soundness())
+    definitions = {definition.name: definition for definition in found}
+    workloads = {name: workload_of(item, Tolerance(atol=1e-4, rtol=1e-4)) for name, item in definitions.items()}
+    solutions = [read_file(ROOT / "tests/evil/gpu" / name).solution for name in NAMES]
+    builds = build_all(solutions, definitions, store=store, timeout_s=120, workers=2, progress=False)
+    by_id = {build.solution: build for build in builds}
+    judged = judge_all(solutions, by_id, definitions, workloads, SHORT, store=store, progress=False)
+    return {name: (solution, trace) for name, solution, trace in zip(NAMES, solutions, judged, strict=True)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fixture_ends_as_its_header_says(traces, name):
+    solution, trace = traces[name]
+    lines = header(solution.source, solution.language)
+    assert trace.status in {Status(word) for word in statuses(lines["expected"])}, trace.detail
+    assert (trace.performance is not None) == (trace.status is Status.PASSED)
+    if lines["earns"] == "fast":
+        assert trace.performance.findings == ()
+        assert trace.performance.floor_ms > 0
+        assert trace.errors.wrong_fraction == 0.0

@@ -1,0 +1,394 @@
+"""Timing against a simulated GPU, whose truth is known: what an honest solution gets, and what a trick does not."""
+
+import pytest
+
+from hone.judge.cuda.timing import AUDITED_SETS, BUSY_BATCHES, DeviceTiming
+from hone.judge.verdict import Verdict
+from hone.records import Status
+
+from .fakes import AFTER, GPU, PROTOCOL, Honest, result_of
+
+LONG = {"run_ms": 25.0, "baseline_ms": 50.0}
+SHORT = {"run_ms": 0.1, "baseline_ms": 0.2}
+MODES = pytest.mark.parametrize(("mode", "times"), [("stream", LONG), ("graph", SHORT)])
+SETS = {"stream": 2, "graph": 16}
+
+
+def measure(made, baselines=("torch_eager",)):
+    timing = DeviceTiming(made.reference, made.subject, made.protocol, [{}])
+    return timing.measure(baselines, GPU)
+
+
+def timed(bench, solution=Honest, *, run_ms, baseline_ms, **options):
+    """Performance, with `baseline_ms` for each run of the baseline."""
+    made = bench(solution, run_ms=run_ms, sets=options.pop("sets", 16))
+    made.ground.run_ms = baseline_ms
+    for name, value in options.items():
+        setattr(made.ground, name, value)
+    return measure(made)
+
+
+def refused(made):
+    with pytest.raises(Verdict) as caught:
+        measure(made)
+    return caught.value
+
+
+# -------------------------------------------------------------------------------------------- honest solutions
+
+
+@MODES
+@pytest.mark.parametrize("copies", [False, True])
+def test_an_honest_solution_gets_its_time_and_no_charge(bench, mode, times, copies):
+    made = bench(run_ms=times["run_ms"], copies=copies)
+    made.ground.run_ms = times["baseline_ms"]
+    found = measure(made)
+    assert (found.clock.mode, found.clock.source, found.clock.runs_per_sample) == (mode, "events", SETS[mode])
+    assert found.clock.charged_ms == 0
+    assert found.solution.latency_ms == pytest.approx(times["run_ms"], rel=1e-6)
+    assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
+    assert found.clock.solution_wall_ms == pytest.approx(times["run_ms"], rel=1e-6)
+    assert found.findings == ()
+    assert len(found.solution.samples_ms) == len(found.baselines["torch_eager"].samples_ms) == PROTOCOL.timing_runs
+    assert (found.clock.sm_clock_mhz, found.clock.throttled) == (1980, ("power cap",))
+    assert set(made.ground.modes[2:]) == {mode}  # the first two only find out how long a run is
+
+
+@pytest.mark.parametrize("sets", [1, 2, 3, 128])
+def test_any_number_of_sets(bench, sets):
+    found = timed(bench, sets=sets, **SHORT)
+    assert found.clock.runs_per_sample == min(sets, 20)  # 4 ms of the slower side
+    assert found.solution.latency_ms == pytest.approx(0.1, rel=1e-6)
+
+
+def test_a_solution_is_timed_without_any_baseline(bench):
+    found = measure(bench(), baselines=())
+    assert found.baselines == {}
+    assert found.solution.latency_ms == pytest.approx(0.1, rel=1e-6)
+
+
+class NotCapturable(Honest):
+    captures = False
+
+
+@pytest.mark.parametrize(("solution", "captures"), [(NotCapturable, True), (Honest, False)])
+def test_what_cannot_be_captured_is_timed_in_the_stream(bench, solution, captures):
+    found = timed(bench, solution, **SHORT, captures=captures)
+    assert found.clock.mode == "stream"
+    assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
+
+
+def test_numbers_that_change_with_the_seed_cannot_be_in_a_graph(bench):
+    made = bench(scalars=lambda seed: {"factor": seed})
+    assert measure(made).clock.mode == "stream"
+    assert [item["factor"] for item in made.process.scalars] == made.device.pristine
+    assert timed(bench, **SHORT, scalars=lambda seed: {"factor": 2}).clock.mode == "graph"
+
+
+def test_random_references_are_timed_in_the_stream_and_audited_in_their_first_set(bench):
+    made = bench(random=True)
+    assert measure(made).clock.mode == "stream"
+    assert all(audited == [0] for audited in made.ground.audited)
+
+
+class InPlace(Honest):
+    def compute(self, index):
+        super().compute(index)
+        self.device.inputs[index] = AFTER
+
+
+@MODES
+def test_what_writes_to_its_inputs_gets_its_own_for_each_batch(bench, mode, times):
+    made = bench(InPlace, run_ms=times["run_ms"], written=["x"])
+    found = measure(made)
+    assert found.clock.mode == mode
+    assert found.solution.latency_ms == pytest.approx(times["run_ms"], rel=1e-6)
+
+
+@MODES
+def test_an_argument_changed_wrongly_in_timed_batches_alone_is_found(bench, mode, times):
+    class Forgets(InPlace):
+        count = 0
+
+        def compute(self, index):
+            super().compute(index)
+            self.count += 1
+            if self.count > 2 * self.device.sets + 2:  # right in the warm-up and in the batch in two parts
+                self.device.inputs[index] = self.device.pristine[index]
+
+    rare = PROTOCOL.model_copy(update={"audit_every": 10**9})
+    found = refused(bench(Forgets, sets=SETS[mode], run_ms=times["run_ms"], written=["x"], protocol=rare))
+    assert found.status is Status.WRONG_VALUE
+    assert "though right before" in found.detail
+
+
+def numbers_in(item):
+    """All whole numbers of a message."""
+    if isinstance(item, dict):
+        item = list(item.values())
+    if isinstance(item, (list, tuple)):
+        return {number for part in item for number in numbers_in(part)}
+    return {item} if isinstance(item, int) else set()
+
+
+@MODES
+@pytest.mark.parametrize("copies", [False, True])
+def test_the_solution_is_never_told_the_seed_of_its_inputs(bench, mode, times, copies):
+    made = bench(run_ms=times["run_ms"], copies=copies)
+    measure(made)
+    secrets, told = set(made.ground.secrets), numbers_in(made.channel.messages)
+    assert len(secrets) > PROTOCOL.timing_runs
+    assert not secrets & told
+    forward_seeds = [message["seed"] for message in made.channel.messages if message.get("do") == "prepare"]
+    assert len(set(forward_seeds)) > PROTOCOL.timing_runs  # a new one for each batch
+
+
+def test_the_last_batch_is_audited_at_both_ends(bench):
+    made = bench(protocol=PROTOCOL.model_copy(update={"audit_every": 10**9}))
+    measure(made)
+    assert len(made.ground.audited) == 2  # the batch in two parts at the beginning, and the last one
+    for audited in made.ground.audited:
+        assert audited == sorted(set(audited)) and {0, 15} <= set(audited)
+        assert len(audited) <= AUDITED_SETS + 2
+
+
+# ----------------------------------------------------------------------------------------- hidden time is charged
+
+
+class ClaimsHalf(Honest):
+    def claim(self, true_ms):
+        return true_ms / 2
+
+
+class ClaimsNothing(Honest):
+    def claim(self, true_ms):
+        return 0.0
+
+
+class GoesOn(ClaimsHalf):
+    """Answers after half the work; the rest runs on another stream."""
+
+    def seen_ms(self, true_ms):
+        return true_ms / 2
+
+
+@MODES
+@pytest.mark.parametrize("solution", [ClaimsHalf, ClaimsNothing, GoesOn])
+def test_a_false_claim_is_charged_back_to_the_truth(bench, mode, times, solution):
+    found = timed(bench, solution, **times)
+    assert found.clock.mode == mode
+    assert found.clock.charged_ms >= 0.45 * times["run_ms"]
+    assert found.solution.latency_ms == pytest.approx(times["run_ms"], rel=1e-6)
+    assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
+
+
+@MODES
+def test_work_that_goes_on_behind_an_honest_claim_is_charged_too(bench, mode, times):
+    class Both(GoesOn):
+        def claim(self, true_ms):
+            return true_ms
+
+    found = timed(bench, Both, **times)
+    assert found.solution.latency_ms == pytest.approx(1.5 * times["run_ms"], rel=0.05)
+
+
+@MODES
+def test_work_that_begins_when_inputs_are_shown_is_charged_in_full(bench, mode, times):
+    class Early(Honest):
+        """Something on the GPU waits for the inputs and does all the work; its runs hand out what it found."""
+
+        def shown(self, first, end):
+            if self.loaded:
+                self.known = [result_of(value) for value in self.device.inputs]
+                self.device.background_ms += (end - first) * self.run_ms
+
+        def compute(self, index):
+            self.put(index, self.known[index])
+
+        def runs(self, first, end, gate_ms):
+            super().runs(first, end, gate_ms)
+            return (end - first) * gate_ms
+
+    made = bench(Early, sets=SETS[mode], run_ms=times["run_ms"])
+    made.ground.run_ms = times["baseline_ms"]
+    found = measure(made)
+    assert found.clock.mode == mode
+    assert found.clock.charged_ms == pytest.approx(times["run_ms"], rel=1e-6)
+    assert found.solution.latency_ms == pytest.approx(times["run_ms"], rel=0.02)
+
+
+@MODES
+def test_a_lazy_copy_is_charged(bench, mode, times):
+    class Lazy(Honest):
+        def copied_ms(self, runs):
+            return super().copied_ms(runs) + 15 * self.run_ms
+
+    made = bench(Lazy, run_ms=times["run_ms"], copies=True)
+    found = measure(made)
+    assert found.clock.mode == mode
+    charged_ms = 15 / SETS[mode] * times["run_ms"]
+    assert found.clock.charged_ms == pytest.approx(charged_ms, rel=1e-6)
+    assert found.solution.latency_ms == pytest.approx(times["run_ms"] + charged_ms, rel=1e-6)
+
+
+@pytest.mark.parametrize(("mode", "times"), [("stream", LONG), ("graph", SHORT)])
+def test_work_that_does_not_end_is_a_timeout(bench, mode, times):
+    class Endless(Honest):
+        def leave_behind(self, true_ms):
+            self.device.background_ms += 10_000.0
+            return true_ms
+
+    assert refused(bench(Endless, run_ms=times["run_ms"])).status is Status.TIMEOUT
+
+
+def test_a_graph_that_does_not_end_is_a_timeout(bench):
+    class Stuck(Honest):
+        def runs(self, first, end, gate_ms):
+            return super().runs(first, end, gate_ms) + (10_000.0 if gate_ms else 0.0)
+
+    found = refused(bench(Stuck))
+    assert found.status is Status.TIMEOUT
+    assert "3 s" in found.detail
+
+
+@pytest.mark.parametrize("claim", [None, "fast", -1.0, float("nan"), float("inf"), [1.0]])
+def test_a_claim_that_is_no_time_is_interference(bench, claim):
+    class Garbled(Honest):
+        def claim(self, true_ms):
+            return claim
+
+    assert refused(bench(Garbled, run_ms=25.0)).status is Status.RUNTIME_ERROR
+
+
+# ------------------------------------------------------------------------------------------- results must be fresh
+
+
+class SuperBatch(Honest):
+    """Its first run does the work of all."""
+
+    def compute(self, index):
+        if index == 0:
+            for other in range(self.device.sets):
+                super().compute(other)
+
+
+@MODES
+def test_outputs_of_runs_that_have_not_begun_are_an_error(bench, mode, times):
+    found = refused(bench(SuperBatch, run_ms=times["run_ms"]))
+    assert found.status is Status.RUNTIME_ERROR
+    assert "had not begun" in found.detail
+
+
+class Ahead(Honest):
+    """Its first run does the work of all, the others only hand out what it found."""
+
+    def compute(self, index):
+        if index == 0:
+            self.known = [result_of(value) for value in self.device.inputs]
+        self.put(index, self.known[index])
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_stale_results_in_the_second_part_of_a_batch_are_wrong(bench, copies):
+    found = refused(bench(Ahead, copies=copies))
+    assert found.status is Status.WRONG_VALUE
+    assert "wrong in a timed run though right before" in found.detail
+
+
+class Tires(Honest):
+    """Right for some batches, then only as fast as nothing."""
+
+    count = 0
+
+    def compute(self, index):
+        self.count += 1
+        if self.count < 5 * self.device.sets:
+            super().compute(index)
+
+
+@MODES
+@pytest.mark.parametrize("copies", [False, True])
+def test_a_solution_that_stops_working_is_found_by_the_last_audit_at_least(bench, mode, times, copies):
+    rare = PROTOCOL.model_copy(update={"audit_every": 10**9})
+    found = refused(bench(Tires, sets=SETS[mode], run_ms=times["run_ms"], copies=copies, protocol=rare))
+    assert found.status is Status.WRONG_VALUE
+
+
+@MODES
+def test_changed_inputs_count_under_hones_rule_alone(bench, mode, times):
+    found = refused(bench(InPlace, run_ms=times["run_ms"]))
+    assert found.status is Status.INPUT_CHANGED
+    assert "x" in found.detail
+    lenient = bench(InPlace, run_ms=times["run_ms"], protocol=PROTOCOL.model_copy(update={"rule": "kernelbench"}))
+    # Baselines run on the inputs as they were made all the same: see the process of the reference.
+    assert measure(lenient).solution.latency_ms == pytest.approx(times["run_ms"], rel=1e-6)
+
+
+@MODES
+def test_writing_outside_the_outputs_is_an_error(bench, mode, times):
+    class Outside(Honest):
+        def compute(self, index):
+            super().compute(index)
+            self.device.guards = False
+
+    assert refused(bench(Outside, run_ms=times["run_ms"])).status is Status.RUNTIME_ERROR
+
+
+# ------------------------------------------------------------------------------------- very short runs, and floors
+
+TINY = {"run_ms": 0.02, "baseline_ms": 0.04}
+
+
+def test_very_short_runs_are_timed_by_their_kernels(bench):
+    found = timed(bench, sets=75, **TINY)
+    assert (found.clock.source, found.clock.mode, found.clock.charged_ms) == ("cupti", "graph", 0.0)
+    assert found.solution.samples_ms == (0.02,) * BUSY_BATCHES
+    assert found.speedup("torch_eager") == pytest.approx(2.0)
+
+
+def test_lies_to_both_clocks_earn_nothing(bench):
+    class Lies(Honest):
+        def claim(self, true_ms):
+            return true_ms / 4
+
+        def busy_ms(self):
+            return self.run_ms / 4
+
+    for run_ms in (0.003, 0.005, 0.02, 0.1):
+        found = timed(bench, Lies, sets=128, run_ms=run_ms, baseline_ms=run_ms)
+        assert found.clock.source == "events"
+        assert found.speedup("torch_eager") == pytest.approx(1.0, rel=1e-6)
+
+
+def test_kernels_that_cannot_fill_the_graph_are_not_believed(bench):
+    class Understates(Honest):
+        def busy_ms(self):
+            return self.run_ms / 4
+
+    found = timed(bench, Understates, sets=75, **TINY)
+    assert found.clock.source == "events"
+    assert found.solution.latency_ms == pytest.approx(0.02, rel=1e-6)
+
+
+@pytest.mark.parametrize("busy", [0.0, -1.0, "none", None])
+def test_kernel_times_that_are_none_leave_the_events(bench, busy):
+    class Says(Honest):
+        def busy_ms(self):
+            return busy
+
+    assert timed(bench, Says, sets=75, **TINY).clock.source == "events"
+
+
+def test_without_cupti_events_are_the_figure_for_all(bench):
+    found = timed(bench, sets=75, cupti=False, **TINY)
+    assert found.clock.source == "events"
+    assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
+
+
+def test_a_time_under_the_speed_of_light_is_a_finding(bench):
+    item_bytes = 4 * (64 * 256 + 256)  # outputs stay in the cache
+    slow = bench(run_ms=0.06, bandwidth_gbs=1.0)
+    found = measure(slow)
+    assert found.floor_ms == pytest.approx(item_bytes / 1e6)
+    assert found.findings == ("below_floor",)
+    assert measure(bench(run_ms=0.07, bandwidth_gbs=1.0)).findings == ()
