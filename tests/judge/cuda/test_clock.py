@@ -6,7 +6,11 @@ from hypothesis import strategies as st
 
 from hone.judge.cuda.batches import _covered_ns
 from hone.judge.cuda.clock import (
-    SLACK_MS,
+    EARLY_SLACK_SHARE,
+    GAP_FACTOR,
+    LEAST_SLACK_MS,
+    MOST_NOISE_MS,
+    NOISE_FACTOR,
     SLACK_SHARE,
     STORE_SLACK_SHARE,
     Observation,
@@ -25,31 +29,52 @@ from ..conftest import COLUMNS, ROWS, matmul_definition, scale_definition, tenso
 
 quickly = settings(max_examples=80, deadline=None)
 milliseconds = st.floats(0.0, 1e3)
-overheads = st.builds(Overhead, milliseconds, milliseconds, milliseconds)
+overheads = st.builds(Overhead, milliseconds, milliseconds, milliseconds, milliseconds, milliseconds)
+PLACES = ("wall_ms", "settle_ms", "store_ms", "early_ms")
 NOISE = 1e-9
 """Of adding up numbers of up to a thousand."""
 
 
-def honest(usual, claimed_ms, noise=0.0):
-    """What the judge's clock shows of a solution that hides nothing."""
-    return Observation(claimed_ms, usual.wall_ms + claimed_ms + noise, usual.settle_ms + noise, usual.store_ms + noise)
+def slack_of(usual, claimed_ms):
+    """What the two clocks may differ by, all places together."""
+    noise = max(LEAST_SLACK_MS, NOISE_FACTOR * min(usual.noise_ms, MOST_NOISE_MS))
+    return noise + SLACK_SHARE * claimed_ms + STORE_SLACK_SHARE * usual.store_ms + EARLY_SLACK_SHARE * usual.early_ms
+
+
+def honest(usual, claimed_ms, **later):
+    """What the judge's clock shows of a solution that hides nothing; `later`: what a place takes longer than usual."""
+    usual_ms = {
+        "wall_ms": usual.wall_ms + claimed_ms, "settle_ms": usual.settle_ms, "store_ms": usual.store_ms,
+        "early_ms": usual.early_ms,
+    }  # fmt: skip
+    return Observation(claimed_ms, **{place: known + later.get(place, 0.0) for place, known in usual_ms.items()})
 
 
 @quickly
-@given(overheads, milliseconds, st.floats(-1.0, 0.99))
-def test_noise_is_free(usual, claimed_ms, share):
-    slack = SLACK_MS + SLACK_SHARE * claimed_ms
-    assert unexplained_ms(honest(usual, claimed_ms, share * slack), usual) == 0.0
+@given(overheads, milliseconds, st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4), st.floats(0.0, 0.99))
+def test_noise_is_free_wherever_it_falls(usual, claimed_ms, parts, share):
+    noise = share * slack_of(usual, claimed_ms)
+    total = max(sum(parts), 1e-9)
+    later = {place: noise * part / total for place, part in zip(PLACES, parts, strict=True)}
+    assert unexplained_ms(honest(usual, claimed_ms, **later), usual) == 0.0
 
 
 @quickly
-@given(overheads, st.floats(0.0, 30.0), st.sampled_from(["wall_ms", "settle_ms", "store_ms"]))
-def test_a_hidden_millisecond_is_charged_in_full(usual, claimed_ms, where):
-    # What is hidden in a copy must stand out from the copy.
-    usual = Overhead(usual.wall_ms, usual.settle_ms, min(usual.store_ms, 0.03 / STORE_SLACK_SHARE))
-    seen = honest(usual, claimed_ms)
-    late = Observation(**{**vars(seen), where: getattr(seen, where) + 1.0})
-    assert unexplained_ms(late, usual) == pytest.approx(1.0, abs=NOISE)
+@given(overheads, milliseconds, st.floats(0.0, 1.0))
+def test_less_than_usual_is_free_and_pays_for_nothing(usual, claimed_ms, share):
+    faster = {place: -share * getattr(usual, place) for place in PLACES[1:]}
+    assert unexplained_ms(honest(usual, claimed_ms, **faster), usual) == 0.0
+    hidden = 2 * slack_of(usual, claimed_ms)
+    seen = honest(usual, claimed_ms, wall_ms=hidden, **faster)
+    assert unexplained_ms(seen, usual) == pytest.approx(hidden, abs=NOISE)
+
+
+@quickly
+@given(overheads, st.floats(0.0, 30.0), st.sampled_from(PLACES))
+def test_hidden_work_is_charged_in_full(usual, claimed_ms, where):
+    hidden = slack_of(usual, claimed_ms) + 1.0
+    late = honest(usual, claimed_ms, **{where: hidden})
+    assert unexplained_ms(late, usual) == pytest.approx(hidden, abs=NOISE)
 
 
 @quickly
@@ -64,24 +89,35 @@ def test_nothing_is_given_back_and_no_more_is_charged_than_was_seen(usual, claim
 def test_claiming_less_earns_no_more_than_the_slack(usual, true_ms, share):
     seen = honest(usual, true_ms)
     claimed = share * true_ms
-    charged = unexplained_ms(Observation(claimed, seen.wall_ms, seen.settle_ms, seen.store_ms), usual)
-    assert claimed + charged >= true_ms - SLACK_MS - SLACK_SHARE * true_ms - NOISE
+    lie = Observation(claimed, seen.wall_ms, seen.settle_ms, seen.store_ms, seen.early_ms)
+    assert claimed + unexplained_ms(lie, usual) >= true_ms - slack_of(usual, true_ms) - NOISE
 
 
-def test_hidden_work_is_added_up_over_all_places():
+def test_several_places_share_one_slack():
     usual = Overhead(0.1, 0.2, 0.3)
     assert unexplained_ms(Observation(1.0, 3.1, 3.2, 4.3), usual) == pytest.approx(2.0 + 3.0 + 4.0)
+    little = 0.6 * slack_of(usual, 1.0)
+    assert unexplained_ms(honest(usual, 1.0, wall_ms=little), usual) == 0.0
+    assert unexplained_ms(honest(usual, 1.0, wall_ms=little, settle_ms=little), usual) == pytest.approx(2 * little)
 
 
 @pytest.mark.parametrize(
-    ("busy_ms", "run_ms", "kernels", "believable"),
+    ("busy_ms", "run_ms", "gap_ms", "believable"),
     [
-        (0.010, 0.0105, 1, True), (0.010, 0.012, 1, False), (0.010, 0.012, 3, True), (0.010, 0.005, 1, True),
-        (0.001, 0.010, 1, False), (0.010, 0.0115, 0, True), (0.010, 0.0117, 0, False),
+        (0.010, 0.0105, 0.0, True), (0.010, 0.012, 0.0, False), (0.010, 0.012, 0.001, True), (0.010, 0.005, 0.0, True),
+        (0.001, 0.010, 0.001, False), (0.002, 0.0023, 0.0003, True), (0.001, 0.0023, 0.0003, False),
     ],
 )  # fmt: skip
-def test_kernels_must_fill_the_graph(busy_ms, run_ms, kernels, believable):
-    assert believable_busy_ms(busy_ms, run_ms, kernels) is believable
+def test_kernels_must_fill_the_graph(busy_ms, run_ms, gap_ms, believable):
+    assert believable_busy_ms(busy_ms, run_ms, gap_ms) is believable
+
+
+@quickly
+@given(st.floats(0.001, 0.05), st.floats(0.0003, 0.002))
+def test_forged_kernel_times_gain_little_more_than_half_a_gap(busy_ms, gap_ms):
+    run_ms = busy_ms + gap_ms  # as the baseline's: the gap is the device's
+    lie = (run_ms - GAP_FACTOR * gap_ms) / 1.05 - 1e-6
+    assert not believable_busy_ms(lie, run_ms, gap_ms)
 
 
 @pytest.mark.parametrize(
@@ -123,8 +159,8 @@ def test_sets_fit_and_are_few_enough(set_bytes, compulsory_bytes, memory_bytes):
 
 def test_known_numbers_of_sets():
     assert set_count(1 << 20, 1 << 20, 80 << 30) == MOST_SETS  # short runs: as many as there may be
-    assert set_count(200 << 20, 400_000_000, 80 << 30) == 10  # limited by what all may take together
-    assert set_count(40 << 20, 128_000_000, 80 << 30) == 47  # 32 us a run, 1.5 ms a batch
+    assert set_count(800 << 20, 200_000_000, 80 << 30) == 20  # limited by what all may take together
+    assert set_count(40 << 20, 128_000_000, 80 << 30) == 94  # 32 us a run, 3 ms a batch
     assert set_count(20 << 30, 20 << 30, 80 << 30) == 2
     assert set_count(20 << 30, 20 << 30, 30 << 30) == 1
     assert set_count(0, 0, 0) == 1

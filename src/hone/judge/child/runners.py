@@ -38,12 +38,10 @@ def serve(role: str, channel: Channel, descriptors: list[int], layouts: Mapping[
 def import_hosts(kind: str) -> None:
     """Import what the zygote's runners will need: once they are confined they cannot read these files."""
     if kind == "cuda_plain":
-        import hone.judge.cuda.hosts
         import hone.judge.cuda.native_host
     elif kind == "cuda_torch":
         import hone.build.extension_call
         import hone.judge.cuda.candidate_host
-        import hone.judge.cuda.hosts
         import hone.judge.cuda.models
         import hone.judge.cuda.reference_host
 
@@ -58,9 +56,7 @@ def import_hosts(kind: str) -> None:
 def make_host(role: str, arenas: Mapping[str, tuple[mmap.mmap, Layout]]) -> Host:
     """The host for a role: `native`, `candidate` or `reference`, with `cuda_` before it for a GPU."""
     if role.startswith("cuda_"):
-        from hone.judge.cuda.hosts import make_cuda_host
-
-        return make_cuda_host(role)
+        return _make_cuda_host(role)
     if role == "native":
         from hone.judge.child.native import NativeHost
 
@@ -72,3 +68,17 @@ def make_host(role: str, arenas: Mapping[str, tuple[mmap.mmap, Layout]]) -> Host
     from hone.judge.child.reference import ReferenceHost
 
     return ReferenceHost(arenas)
+
+
+def _make_cuda_host(role: str) -> Host:
+    if role == "cuda_native":
+        from hone.judge.cuda.native_host import NativeHost
+
+        return NativeHost()
+    if role == "cuda_candidate":
+        from hone.judge.cuda.candidate_host import CandidateHost
+
+        return CandidateHost()
+    from hone.judge.cuda.reference_host import ReferenceHost
+
+    return ReferenceHost()

@@ -116,6 +116,7 @@ class ReferenceBase:
             gate.bytes.zero_()
             # Inputs are made here and shown all at once: what waits on the GPU for them finds them no earlier.
             self._hidden = DeviceArena(regions["inputs"], driver.allocate_private(regions["inputs"].nbytes))
+            self._hidden.bytes.zero_()
             self._gate = Gate(gate.bytes.data_ptr() + gate.region.layout.slots[0].offset)
             self._gate_stream, self._gate_value = driver.new_stream(), 0
             self._names = [slot.name for slot in self._outputs.region.layout.slots]

@@ -9,11 +9,11 @@ from typing import Any, Self
 from hone.judge.layout import Layout
 
 MOST_SETS = 128
-BATCH_MS = 1.5
+BATCH_MS = 3.0
 """What a batch should last: much longer than the judge's own clock is uncertain by."""
 ASSUMED_BYTES_PER_MS = 4.0e9
 LEAST_RUN_MS = 0.003
-ARENA_BYTES = 2 << 30
+ARENA_BYTES = 16 << 30
 """What all sets may take together, unless two already take more."""
 PAGE = 2 << 20
 """Device memory is shared in multiples of this."""

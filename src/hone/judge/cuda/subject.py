@@ -94,7 +94,7 @@ class DeviceSubject:
             seen = self._timed({"mode": "null", "sets": min(NULL_SETS, reference.sets)}, reference)
             walls.append(seen.wall_ms - seen.claimed_ms)
             settles.append(seen.settle_ms)
-        self._overhead = Overhead(statistics.median(walls), statistics.median(settles))
+        self._overhead = _usual(walls, settles)
         if reference.plan.sizes:
             return
         found = []
@@ -105,8 +105,8 @@ class DeviceSubject:
         self._early_ms = [(sets, self._reveal(reference, sets)) for sets in (1, reference.sets)]
         if self.copies_outputs:
             self._store_ms = [(sets, self._empty_store(reference, sets)) for sets in (1, reference.sets)]
-        wall_ms = statistics.median(seen.wall_ms - seen.claimed_ms for seen in found)
-        self._graph_overhead = Overhead(wall_ms, statistics.median(seen.settle_ms for seen in found))
+        walls = [seen.wall_ms - seen.claimed_ms for seen in found]
+        self._graph_overhead = _usual(walls, [seen.settle_ms for seen in found])
 
     def overhead(self, mode: str, sets: int) -> Overhead:
         """What `calibrate` found for `stream` or `graph`, and for copying the results of so many sets."""
@@ -253,7 +253,7 @@ class DeviceSubject:
             return
         text = str(error.get("text", ""))
         status = KINDS.get(str(error.get("kind")), Status.RUNTIME_ERROR)
-        if "CUDA out of memory" in text:
+        if "out of memory" in text:
             status = Status.OUT_OF_MEMORY
         if "illegal memory access" in text:
             text += "\n(inputs and parameters cannot be written to)"
@@ -261,6 +261,12 @@ class DeviceSubject:
 
     def _verdict(self, error: RunnerError, doing: str) -> Verdict:
         return verdict_of(error, doing, limit_s=self._timeout_s, kills_before=self._kills_before)
+
+
+def _usual(walls_ms: Sequence[float], settles_ms: Sequence[float]) -> Overhead:
+    """Medians, and how far the longest lie above them."""
+    wall_ms, settle_ms = statistics.median(walls_ms), statistics.median(settles_ms)
+    return Overhead(wall_ms, settle_ms, noise_ms=max(walls_ms) - wall_ms + max(settles_ms) - settle_ms)
 
 
 def _between(points: Sequence[tuple[int, float]], sets: int) -> float:
