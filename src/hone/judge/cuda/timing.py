@@ -126,9 +126,7 @@ class DeviceTiming:
         seed = random.SystemRandom().getrandbits(30)
         scalars = self._reference.refresh(seed, self._forward_seed, self._sets)
         if scalars != self._scalars and self._mode == "graph":
-            raise Verdict(
-                Status.MACHINE_ERROR, "plain numbers among the inputs change, a graph has them fixed"
-            )
+            raise Verdict(Status.MACHINE_ERROR, "plain numbers among the inputs change, a graph has them fixed")
         if scalars != self._scalars:  # numbers that change with the seed: rare, and then known to it too early
             self._scalars = scalars
             self._subject.prepare(self._forward_seed, scalars)
