@@ -11,6 +11,8 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parent
+SOURCES = (".py", ".h")
+"""What counts as code: also the headers that extensions are compiled with."""
 
 
 @functools.cache
@@ -19,7 +21,8 @@ def code_digest(*parts: str) -> str:
     total = hashlib.sha256()
     for part in sorted(parts):
         folder = ROOT / part
-        files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+        inside = sorted(file for file in folder.rglob("*") if file.suffix in SOURCES)
+        files = inside if folder.is_dir() else [folder.with_suffix(".py")]
         for file in files:
             content = file.read_bytes()
             total.update(f"{file.relative_to(ROOT)} {len(content)}\n".encode())

@@ -16,6 +16,13 @@ rule build:
         store=settings.paths.store,
         timeout_s=settings.judge.build_timeout_s,
         device=settings.judge.device,
-        code=code_digest("build", "launcher", "records", "syscalls"),
+        code=code_digest(
+            "build",
+            "launcher",
+            "records",
+            "syscalls",
+            "judge/confinement",
+            "judge/child/models",
+        ),
     script:
         "../scripts/build.py"

@@ -24,7 +24,12 @@ rule judge:
         store=settings.paths.store,
         tolerance=tolerance,
         code=code_digest(
-            "judge", "launcher", "records", "sources/workloads", "syscalls"
+            "build/extension_call",
+            "judge",
+            "launcher",
+            "records",
+            "sources/workloads",
+            "syscalls",
         ),
     script:
         "../scripts/judge.py"

@@ -124,7 +124,7 @@ def trace_key(case: Case, protocol: Protocol, baselines: Sequence[str]) -> str:
             "protocol": protocol.model_dump(mode="json", exclude={"name", "build_timeout_s"}),
             "baselines": sorted(baselines),
             "machine": [machine.device, machine.cores, machine.python, machine.torch, machine.driver],
-            "code": code_digest("judge", "launcher", "syscalls"),
+            "code": code_digest("build/extension_call", "judge", "launcher", "syscalls"),
         }
     )
 

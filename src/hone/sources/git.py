@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hone.errors import MachineError, SourceError
+from hone.scratch import ScratchFolder
 
 REGULAR_FILES = (b"100644", b"100755")
 
@@ -29,7 +30,7 @@ def snapshot(url: str, commit: str, timeout_s: float) -> Iterator[Path]:
     """
     if shutil.which("git") is None:
         raise MachineError("git is not installed", remedy="install git, or point the source at a local folder")
-    with tempfile.TemporaryDirectory(prefix="hone-git-") as folder:
+    with ScratchFolder("git") as folder:
         bare = Path(folder)
         _git(["init", "--quiet", "--bare", folder], timeout_s)
         address = _address(url)

@@ -6,13 +6,13 @@ import importlib.util
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from hone.errors import MachineError, SourceError
 from hone.launcher import C_TYPES, HALF_TYPES
 from hone.records import Argument, Definition, Language, UnsupportedProblem, canonical_json
+from hone.scratch import ScratchFolder
 from hone.sources.channel import Replies
 from hone.sources.facts import READY, Facts, Report
 from hone.sources.naming import name_arguments
@@ -119,7 +119,7 @@ def _inspect(files: Sequence[ProblemFile], timeout_s: float) -> dict[str, Report
 
 def _run_child(files: Sequence[ProblemFile], timeout_s: float) -> list[Report]:
     """Reports in order; the last one tells of the death or timeout of the child, if there was one."""
-    with tempfile.TemporaryDirectory(prefix="hone-inspect-") as folder, _child(files, Path(folder)) as replies:
+    with ScratchFolder("inspect") as folder, _child(files, Path(folder)) as replies:
         if replies.read(START_TIMEOUT_S) != READY.encode():
             why = replies.ending(START_TIMEOUT_S)
             raise MachineError(f"cannot start a process with PyTorch: {why}", where=sys.executable, remedy=TRY_IMPORT)
