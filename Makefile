@@ -4,7 +4,7 @@ CORES ?= 2
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 
-.PHONY: demo test check pytest format generated report clean
+.PHONY: demo test check pytest format generated report h200 clean
 
 demo: .venv/.installed
 	@$(SNAKEMAKE) --quiet rules
@@ -34,6 +34,16 @@ generated: .venv/.installed
 
 report: demo
 	$(SNAKEMAKE) --report results/report.html
+
+# What one GPU machine can show of the judge, in about half an hour: tables in results/tables and results/trials.
+EVIL := tests/evil/gpu
+TRIAL = $(BIN)/hone trial $(1) --config config/h200.yaml --output results/trials/$(1).csv
+h200: .venv/.installed
+	$(SNAKEMAKE) --set-threads build=$(CORES) --resources llm=1 gpu=2 --configfile config/h200.yaml
+	mkdir -p results/trials
+	$(call TRIAL,containment) --good '$(EVIL)/honest_*.cu' $(foreach file,$(shell cat $(EVIL)/containment.txt),--bad $(EVIL)/$(file))
+	$(call TRIAL,profiler) $(EVIL)/honest_relu_*.cu $(EVIL)/honest_row_sum_*.cu
+	$(call TRIAL,kills) --times 20 $(EVIL)/honest_row_sum_warp.cu $(EVIL)/honest_scale_float4.cu $(EVIL)/zeros.cu
 
 # Everything that the pipeline made. Answers, builds and traces that were paid for stay in .hone/.
 clean:
