@@ -253,3 +253,14 @@ def test_a_process_that_cannot_be_stopped_is_stuck(monkeypatch):
     monkeypatch.setattr(runner, "_stopped", lambda: False)
     with pytest.raises(RunnerStuckError):
         runner.freeze()
+
+
+def test_errors_do_not_tell_where_packages_lie():
+    from hone.judge.child.models import describe_error, load_module
+
+    with pytest.raises(RuntimeError) as caught:
+        load_module("hone_candidate", "import torch\ntorch.nn.Linear(2, 3)(torch.zeros(5))\n")
+    text = describe_error(caught.value, "run")["error"]["text"]
+    assert '"…/site-packages/torch/nn/modules/linear.py"' in text
+    assert 'File "/' not in text
+    assert text.startswith('  File "<hone_candidate>", line 2')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import mmap
 import random
+import re
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,8 @@ from hone.judge.layout import Layout
 
 TEXT_CHARACTERS = 8_000
 TABLE_CHARACTERS = 20_000
+INSTALLED = re.compile(r"/[^\s\"']*/site-packages/")
+"""Where packages lie on a machine is nobody's business: traces and prompts quote errors."""
 NO_MEMORY = (
     "can't allocate memory", "not enough memory", "bad_alloc", "CUDA out of memory", "nvmlInit_v2_() INTERNAL ASSERT",
 )  # fmt: skip
@@ -115,7 +118,8 @@ def _own_frames(error: BaseException) -> list[str]:
     frames = traceback.extract_tb(error.__traceback__)
     first = next((at for at, frame in enumerate(frames) if frame.filename.startswith("<hone_")), len(frames))
     chosen = [frame for frame in frames[first:] if "hone/judge" not in frame.filename]
-    return [*traceback.format_list(chosen[-4:]), *traceback.format_exception_only(error)]
+    lines = [*traceback.format_list(chosen[-4:]), *traceback.format_exception_only(error)]
+    return [INSTALLED.sub("…/site-packages/", line) for line in lines]
 
 
 def profile_table(run: Any) -> str:
