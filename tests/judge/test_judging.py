@@ -228,7 +228,7 @@ def test_runners_get_as_many_cpus_as_threads():
     assert session.runner_cpus(UNTIMED) == []
 
 
-# ------------------------------------------------------------------------------------------- the second reading
+# --------------------------------------------------------------------------- other machines, keys of the store
 
 
 def test_a_build_for_another_machine_is_not_judged(bench, tmp_path):
@@ -265,6 +265,7 @@ def test_only_what_is_executed_is_part_of_the_key():
     assert key_of(renamed, QUICK.model_copy(update={"name": "other", "build_timeout_s": 1.0})) == key
     assert key_of(item.model_copy(update={"reference": "other"})) != key
     assert key_of(item.model_copy(update={"flops": 3})) != key
+    assert key_of(item.model_copy(update={"held_out": ({"rows": 7},)})) != key
     assert key_of(item, QUICK.model_copy(update={"threads": 2})) != key
     assert key_of(item, target="y") != key
 

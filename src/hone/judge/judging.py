@@ -20,7 +20,7 @@ from hone.store import Store
 if TYPE_CHECKING:
     from hone.judge.cuda.session import DeviceSession
 
-EXECUTED = {"reference", "axes", "inputs", "parameters", "outputs", "requires", "flops"}
+EXECUTED = {"reference", "axes", "held_out", "inputs", "parameters", "outputs", "requires", "flops"}
 """The fields of a definition that a verdict depends on."""
 
 
