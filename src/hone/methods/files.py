@@ -69,20 +69,25 @@ def statuses(expected: str) -> list[str]:
     return [word.strip() for word in expected.split("|") if word.strip()]
 
 
+def read_source(path: Path) -> tuple[Language, str]:
+    """A file's language, by its name, and its text; raises ConfigError for another suffix and for what is not text."""
+    language = language_of(path)
+    if language is None:
+        raise ConfigError(f"the name ends in none of {', '.join(SUFFIXES)}", where=str(path))
+    try:
+        return language, path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        remedy = "a solution is a text file with a kernel's source"
+        raise ConfigError(f"cannot read: {error}", where=str(path), remedy=remedy) from None
+
+
 def read_file(path: Path) -> SourceFile:
     """One solution.
 
     Raises ConfigError, naming the file, where it is not text, does not say what it computes, or expects a verdict that
     does not exist.
     """
-    language = language_of(path)
-    if language is None:
-        raise ConfigError(f"ends in none of {', '.join(SUFFIXES)}", where=str(path))
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        remedy = "a solution is a text file with a kernel's source"
-        raise ConfigError(f"cannot read: {error}", where=str(path), remedy=remedy) from None
+    language, text = read_source(path)
     lines = header(text, language)
     for status in statuses(lines.get("expected", "")):
         if status not in tuple(Status):

@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from hone.bench import Bench
 from hone.records import Solution, Trace
 from hone.scratch import ScratchFolder
-from hone.trials.kernels import Bench
 from hone.trials.table import Row
 
 COLUMNS = ("file", "kind", "status_alone", "status_mixed", "speedup_alone", "speedup_mixed", "seconds")

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hone.bench import Bench
 from hone.errors import ConfigError
 from hone.files import read_records
 from hone.records import Definition, Trace
 from hone.trials import judge_run
-from hone.trials.kernels import Bench
 from hone.trials.processes import GpuWatch, child_environment
 from hone.trials.table import Row
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from hone.bench import Bench
 from hone.errors import ConfigError, MachineError
 from hone.records import Build, Definition, Language, Solution, Trace
 from hone.trials.harness import run_watched
-from hone.trials.kernels import Bench
 from hone.trials.table import Row
 
 COLUMNS = ("file", "status", "judge_us", "profiler_us", "ratio", "kernels", "launches", "detail")

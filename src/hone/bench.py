@@ -1,0 +1,83 @@
+"""Single kernels, the definitions that they are for, and the pipeline's own stages applied to them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hone.config import Settings, closest
+from hone.errors import ConfigError
+from hone.files import read_records
+from hone.methods.extract import ENTRY_POINTS
+from hone.methods.files import read_file, read_source
+from hone.records import Build, Definition, Solution, Trace
+
+DEFINITIONS = Path("results/definitions")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A config with the definitions at hand."""
+
+    settings: Settings
+    definitions: Mapping[str, Definition]
+
+    def kernel(self, file: Path, definition: str = "") -> Solution:
+        """The solution in a file, for the named definition, else the one in its header; raises ConfigError."""
+        if definition:
+            language, source = read_source(file)
+            entry = ENTRY_POINTS[language]
+            solution = Solution(definition=definition, language=language, entry_point=entry, source=source)
+        else:
+            solution = read_file(file).solution
+        name = solution.definition
+        if name not in self.definitions:
+            raise ConfigError(f"no definition '{name}'{closest(name, self.definitions)}", where=str(file))
+        if self.definitions[name].source not in self.settings.sources:
+            hint = closest(self.definitions[name].source, self.settings.sources)
+            raise ConfigError(f"source of '{name}' is not in the config{hint}", where=str(file))
+        return solution
+
+    def kernels(self, files: Sequence[Path]) -> list[Solution]:
+        """`kernel` of each file."""
+        return [self.kernel(file) for file in files]
+
+    def build(self, solutions: Sequence[Solution], store: Path) -> dict[str, Build]:
+        """Builds by solution id, with as many compilers at a time as there are CPUs."""
+        from hone.build import build_all
+
+        protocol = self.settings.judge
+        builds = build_all(
+            solutions, dict(self.definitions), store=store, timeout_s=protocol.build_timeout_s,
+            workers=len(os.sched_getaffinity(0)), extensions=protocol.device == "cuda", progress=False,
+        )  # fmt: skip
+        return {build.solution: build for build in builds}
+
+    def judge(
+        self, solutions: Sequence[Solution], builds: Mapping[str, Build], store: Path, *, again: bool = False
+    ) -> list[Trace]:
+        """One trace for each solution, in the order given, by one call of the judge; `again`: also known ones."""
+        from hone.judge.judging import judge_all
+        from hone.sources.workloads import workload_of
+
+        needed = {solution.definition: self.definitions[solution.definition] for solution in solutions}
+        sources = self.settings.sources
+        workloads = {name: workload_of(item, sources[item.source].tolerance) for name, item in needed.items()}
+        return judge_all(
+            solutions, builds, needed, workloads, self.settings.judge,
+            baselines=self.settings.baselines, store=store, again=again, progress=False,
+        )  # fmt: skip
+
+    def speedup(self, trace: Trace) -> float | None:
+        """Over the config's first baseline; absent when the trace has no time of it."""
+        baseline = self.settings.baselines[0]
+        known = trace.performance is not None and baseline in trace.performance.baselines
+        return trace.performance.speedup(baseline) if known and trace.performance else None
+
+
+def read_definitions(folder: Path) -> dict[str, Definition]:
+    """All definitions that the pipeline has made, by name."""
+    files = [file for file in sorted(folder.rglob("*.jsonl")) if not file.name.endswith(".unsupported.jsonl")]
+    return {item.name: item for file in files for item in read_records(file, Definition)}
