@@ -45,13 +45,17 @@ class Plan:
         return self.inputs.tensor_bytes + self.parameters.tensor_bytes + 2 * self.outputs.tensor_bytes
 
     def native_signature(self) -> list[dict[str, Any]]:
-        """Arguments of the launcher as the native runner wants them: see `hone.launcher`."""
-        arguments = (*self.definition.inputs, *self.definition.parameters, *self.definition.outputs)
-        signature: list[dict[str, Any]] = [
-            {"name": item.name, "dtype": item.dtype} if item.kind == "scalar" else {"name": item.name}
-            for item in arguments
-        ]
-        return signature + [{"name": axis, "value": size} for axis, size in self.definition.axes.items()]
+        """Arguments of the launcher as the native runner wants them."""
+        return native_signature(self.definition)
+
+
+def native_signature(definition: Definition) -> list[dict[str, Any]]:
+    """Arguments of a launcher, see `hone.launcher`: a name, and `dtype` of a number or `value` of an axis."""
+    arguments = (*definition.inputs, *definition.parameters, *definition.outputs)
+    signature: list[dict[str, Any]] = [
+        {"name": item.name, "dtype": item.dtype} if item.kind == "scalar" else {"name": item.name} for item in arguments
+    ]
+    return signature + [{"name": axis, "value": size} for axis, size in definition.axes.items()]
 
 
 def make_plan(definition: Definition, workload: Workload, protocol: Protocol, held_bytes: int = 0) -> Plan:
@@ -59,22 +63,32 @@ def make_plan(definition: Definition, workload: Workload, protocol: Protocol, he
 
     `held_bytes` is shared memory in use that will be given back before.
     """
-    missing = [name for name in definition.requires if importlib.util.find_spec(name) is None]
-    if missing:
-        raise Verdict(Status.NOT_JUDGED, f"the reference needs the package '{missing[0]}', which is not installed")
+    check_packages(definition)
     if workload.axes != definition.axes:
         raise Verdict(Status.NOT_JUDGED, "sizes other than the reference's own cannot be judged yet")
-    try:
-        layouts = [
-            _layout(definition, arguments, workload.dtype)
-            for arguments in (definition.inputs, definition.parameters, definition.outputs)
-        ]
-    except KeyError as error:
-        raise Verdict(Status.NOT_JUDGED, f"data type {error.args[0]} is not supported by the judge") from None
-    inputs, parameters, outputs = layouts
+    inputs, parameters, outputs = layouts_of(definition, workload.dtype)
     plan = Plan(definition, workload, inputs, parameters, outputs, inputs.tensor_bytes > SHARED_INPUT_BYTES)
     _check_memory(plan, protocol, held_bytes)
     return plan
+
+
+def check_packages(definition: Definition) -> None:
+    """Raises Verdict NOT_JUDGED when the reference needs a package that is not installed."""
+    missing = [name for name in definition.requires if importlib.util.find_spec(name) is None]
+    if missing:
+        raise Verdict(Status.NOT_JUDGED, f"the reference needs the package '{missing[0]}', which is not installed")
+
+
+def layouts_of(definition: Definition, dtype: str) -> tuple[Layout, Layout, Layout]:
+    """Of inputs, parameters and outputs at the definition's sizes; raises Verdict NOT_JUDGED for other data types."""
+    try:
+        inputs, parameters, outputs = (
+            _layout(definition, arguments, dtype)
+            for arguments in (definition.inputs, definition.parameters, definition.outputs)
+        )
+    except KeyError as error:
+        raise Verdict(Status.NOT_JUDGED, f"data type {error.args[0]} is not supported by the judge") from None
+    return inputs, parameters, outputs
 
 
 def _layout(definition: Definition, arguments: tuple[Argument, ...], dtype: str) -> Layout:

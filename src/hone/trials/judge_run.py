@@ -12,9 +12,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from hone.bench import DEFINITIONS
 from hone.errors import HoneError
 from hone.files import write_records, write_text
-from hone.trials.kernels import DEFINITIONS, open_bench
+from hone.trials.kernels import open_bench
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -33,7 +33,7 @@ class NativeHost:
             self._launch(*self._arguments)
             return {"done": message["nonce"]}
         if message["do"] == "prepare":
-            self._arguments = [self._argument(item, message["scalars"]) for item in self._signature]
+            self._arguments = [launcher_argument(item, self._addresses, message["scalars"]) for item in self._signature]
             return {"ok": True}
         return self._load(message)
 
@@ -48,10 +48,11 @@ class NativeHost:
         self._signature = message["signature"]
         return {"ok": True}
 
-    def _argument(self, item: dict[str, Any], scalars: Mapping[str, Any]) -> Any:
-        """`item` holds the name, and `value` of an axis or `dtype` of a scalar; tensors have neither."""
-        if "value" in item:
-            return ctypes.c_int64(item["value"])
-        if "dtype" in item:
-            return SCALARS[item["dtype"]](scalars[item["name"]])
-        return ctypes.c_void_p(self._addresses[item["name"]])
+
+def launcher_argument(item: Mapping[str, Any], addresses: Mapping[str, int], scalars: Mapping[str, Any]) -> Any:
+    """`item` holds the name, and `value` of an axis or `dtype` of a scalar; tensors have neither."""
+    if "value" in item:
+        return ctypes.c_int64(item["value"])
+    if "dtype" in item:
+        return SCALARS[item["dtype"]](scalars[item["name"]])
+    return ctypes.c_void_p(addresses[item["name"]])

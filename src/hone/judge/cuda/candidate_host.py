@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.utils.cpp_extension
+import torch.utils.cpp_extension  # once in the zygote: it takes a second
 
 from hone.judge.child.models import (
     build_model,
@@ -78,10 +78,10 @@ class CandidateHost:
         return {"ok": True}
 
     def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        from hone.build.extension_call import prebuilt_load_inline
+        from hone.build.extension_call import prebuilt_load_inline, replace_load_inline
 
         extensions = {key: Path(path) for key, path in message["extensions"].items()}
-        torch.utils.cpp_extension.load_inline = prebuilt_load_inline(extensions)
+        replace_load_inline(prebuilt_load_inline(extensions))
         torch.set_num_threads(message["threads"])
         reference = load_module("hone_reference", message["reference"])
         set_sizes(reference, message["sizes"])

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hone.judge.child.native import SCALARS
+from hone.judge.child.native import launcher_argument
 from hone.judge.cuda import driver
 from hone.judge.cuda.batches import Clock, Gate
 from hone.judge.cuda.sets import Region
@@ -80,7 +80,7 @@ class NativeHost:
     def _prepare(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of all sets: `scalars` has one mapping for each."""
         self._calls = [
-            self._call_of([self._argument(item, places, scalars) for item in self._signature])
+            self._call_of([launcher_argument(item, places, scalars) for item in self._signature])
             for places, scalars in zip(self._addresses, message["scalars"], strict=False)
         ]
         return {"ok": True}
@@ -88,13 +88,6 @@ class NativeHost:
     def _call_of(self, arguments: list[Any]) -> Callable[[], object]:
         launch, stream = self._launch, self._clock.stream
         return lambda: launch(*arguments, stream)
-
-    def _argument(self, item: dict[str, Any], places: Mapping[str, int], scalars: Mapping[str, Any]) -> Any:
-        if "value" in item:
-            return ctypes.c_int64(item["value"])
-        if "dtype" in item:
-            return SCALARS[item["dtype"]](scalars[item["name"]])
-        return ctypes.c_void_p(places[item["name"]])
 
     def _run(self, message: Mapping[str, Any]) -> dict[str, Any]:
         if message["mode"] == "null":

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hone.judge.cuda.sets import Region, set_count
-from hone.judge.layout import FLOATING, Layout
+from hone.judge.layout import Layout
+from hone.judge.plan import GIB, check_packages, layouts_of, native_signature
 from hone.judge.verdict import Verdict
-from hone.records import Argument, Definition, Status, Workload
+from hone.records import Definition, Status, Workload
 
 MEMORY_SHARE = 0.5
 """Of the GPU's free memory that the sets may take; results, copies and the reference's own buffers need the rest."""
-GIB = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -52,28 +51,15 @@ class DevicePlan:
         }
 
     def native_signature(self) -> list[dict[str, Any]]:
-        """Arguments of the launcher as the native runner wants them: see `hone.launcher`."""
-        arguments = (*self.definition.inputs, *self.definition.parameters, *self.definition.outputs)
-        signature: list[dict[str, Any]] = [
-            {"name": item.name, "dtype": item.dtype} if item.kind == "scalar" else {"name": item.name}
-            for item in arguments
-        ]
-        return signature + [{"name": axis, "value": size} for axis, size in self.definition.axes.items()]
+        """Arguments of the launcher as the native runner wants them."""
+        return native_signature(self.definition)
 
 
 def make_device_plan(definition: Definition, workload: Workload, sizes: Mapping[str, int]) -> DevicePlan:
     """Raises Verdict NOT_JUDGED when the reference lacks a package or a data type is not supported."""
-    missing = [name for name in definition.requires if importlib.util.find_spec(name) is None]
-    if missing:
-        raise Verdict(Status.NOT_JUDGED, f"the reference needs the package '{missing[0]}', which is not installed")
+    check_packages(definition)
     sized = definition.model_copy(update={"axes": {**workload.axes, **sizes}})
-    try:
-        layouts = [
-            _layout(sized, arguments, workload.dtype) for arguments in (sized.inputs, sized.parameters, sized.outputs)
-        ]
-    except KeyError as error:
-        raise Verdict(Status.NOT_JUDGED, f"data type {error.args[0]} is not supported by the judge") from None
-    return DevicePlan(sized, workload, dict(sizes), *layouts)
+    return DevicePlan(sized, workload, dict(sizes), *layouts_of(sized, workload.dtype))
 
 
 def check_memory(plan: DevicePlan, free_bytes: int) -> None:
@@ -82,11 +68,3 @@ def check_memory(plan: DevicePlan, free_bytes: int) -> None:
     if need > free_bytes:
         detail = f"judging needs {need / GIB:.1f} GiB of GPU memory, {free_bytes / GIB:.1f} GiB are free"
         raise Verdict(Status.NOT_JUDGED, detail)
-
-
-def _layout(definition: Definition, arguments: tuple[Argument, ...], dtype: str) -> Layout:
-    return Layout.of(
-        (item.name, dtype if item.dtype in FLOATING else item.dtype, definition.shape_of(item))
-        for item in arguments
-        if item.kind == "tensor"
-    )

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hone.judge.confinement import Confinement
-from hone.judge.cuda.plan import GIB, DevicePlan, check_memory
+from hone.judge.cuda.plan import DevicePlan, check_memory
+from hone.judge.plan import GIB
 from hone.judge.reference import COMPILE_TIMEOUT_S, SETUP_TIMEOUT_S
 from hone.judge.runner import Runner, RunnerEndedError, RunnerError, RunnerTimeoutError, Zygote
 from hone.judge.verdict import Verdict

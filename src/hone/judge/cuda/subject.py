@@ -11,9 +11,10 @@ from typing import Any
 
 from hone.judge.confinement import Confinement
 from hone.judge.cuda.clock import Observation, Overhead
-from hone.judge.cuda.plan import GIB, DevicePlan
+from hone.judge.cuda.plan import DevicePlan
 from hone.judge.cuda.reference import REGIONS, DeviceReference, close_all
 from hone.judge.environment import oom_kills
+from hone.judge.plan import GIB
 from hone.judge.runner import Runner, RunnerError, Zygote
 from hone.judge.subject import KINDS, TABLE_CHARACTERS, verdict_of
 from hone.judge.verdict import Verdict
