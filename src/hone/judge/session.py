@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from hone.build.toolchain import CUDA_TARGET, cpu_target
 from hone.judge.confinement import FULL
@@ -20,6 +20,10 @@ from hone.judge.runner import Zygote
 from hone.judge.subject import Subject
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import Build, BuildStatus, Definition, Language, Protocol, Solution, Status, Workload
+
+if TYPE_CHECKING:
+    from hone.judge.cuda.reference import DeviceReference
+    from hone.judge.cuda.subject import DeviceSubject
 
 
 @dataclass(frozen=True)
@@ -38,19 +42,51 @@ class Case:
         return (self.store / self.build.artifact).resolve() if self.build.artifact else None
 
 
-class Session:
-    """A context manager: everything that was started ends with it."""
+class BaseSession:
+    """What sessions on a CPU and on a GPU share."""
 
     def __init__(self, protocol: Protocol, baselines: Sequence[str]) -> None:
         self.protocol = protocol
         self._baselines = tuple(baselines)
+        self._refused: dict[str, Verdict] = {}
+        """Definition -> why no solution of it can be judged here."""
+        self._warned = False
+
+    @staticmethod
+    def _profile(reference: Reference | DeviceReference, subject: Subject | DeviceSubject) -> str:
+        """The table of a module, else of the reference; what fails only under the profiler has passed all the same."""
+        if not subject.copies_outputs:
+            return reference.profile()
+        try:
+            return subject.profile()
+        except Verdict as verdict:
+            return f"the solution could not be profiled: {verdict.detail}"
+
+    def _usable_baselines(self, reference: Reference | DeviceReference, findings: Findings) -> list[str]:
+        usable = list(self._baselines)
+        if "torch_compile" in usable:
+            findings.remark = reference.compile_baseline()
+            if findings.remark:
+                usable.remove("torch_compile")
+        return usable
+
+    def _warn_once(self, achieved: Sequence[str]) -> None:
+        missing = [part for part in FULL if part not in achieved]
+        if missing and not self._warned:
+            self._warned = True
+            detail = "this machine confines solutions less than fully, run only code that you trust; missing: "
+            warnings.warn(detail + ", ".join(missing), RuntimeWarning, stacklevel=2)
+
+
+class Session(BaseSession):
+    """A context manager: everything that was started ends with it."""
+
+    def __init__(self, protocol: Protocol, baselines: Sequence[str]) -> None:
+        super().__init__(protocol, baselines)
         cpus = runner_cpus(protocol)
         self._torch = Zygote("torch", protocol.threads, cpus)
         self._plain = Zygote("plain", protocol.threads, cpus)
         self._reference: Reference | None = None
-        self._refused: dict[str, Verdict] = {}
-        """Definition -> why no solution of it can be judged here."""
-        self._warned = False
 
     def __enter__(self) -> Self:
         return self
@@ -105,24 +141,6 @@ class Session:
             with findings.phase("profile"):
                 findings.profile = self._profile(reference, subject)
 
-    @staticmethod
-    def _profile(reference: Reference, subject: Subject) -> str:
-        """The table of a module, else of the reference; what fails only under the profiler has passed all the same."""
-        if not subject.copies_outputs:
-            return reference.profile()
-        try:
-            return subject.profile()
-        except Verdict as verdict:
-            return f"the solution could not be profiled: {verdict.detail}"
-
-    def _usable_baselines(self, reference: Reference, findings: Findings) -> list[str]:
-        usable = list(self._baselines)
-        if "torch_compile" in usable:
-            findings.remark = reference.compile_baseline()
-            if findings.remark:
-                usable.remove("torch_compile")
-        return usable
-
     def _plan(self, case: Case) -> Plan:
         held_bytes = self._reference.plan.arena_bytes if self._reference is not None else 0
         try:
@@ -155,13 +173,6 @@ class Session:
         dropped, self._reference = self._reference, None
         if dropped is not None:
             dropped.close()
-
-    def _warn_once(self, achieved: Sequence[str]) -> None:
-        missing = [part for part in FULL if part not in achieved]
-        if missing and not self._warned:
-            self._warned = True
-            detail = "this machine confines solutions less than fully, run only code that you trust; missing: "
-            warnings.warn(detail + ", ".join(missing), RuntimeWarning, stacklevel=2)
 
 
 def runner_cpus(protocol: Protocol) -> list[int]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from hone.judge.confinement import FULL
 from hone.judge.cuda.examine import DeviceExamination, Figures
 from hone.judge.cuda.gpu import Gpu, held_gpu, visible_gpus
 from hone.judge.cuda.plan import DevicePlan, make_device_plan
@@ -19,7 +17,7 @@ from hone.judge.cuda.timing import DeviceTiming
 from hone.judge.examine import Findings
 from hone.judge.needs import uses_triton
 from hone.judge.runner import Zygote
-from hone.judge.session import Case, check_build
+from hone.judge.session import BaseSession, Case, check_build
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import Protocol, Status
 from hone.scratch import ScratchFolder
@@ -27,18 +25,15 @@ from hone.scratch import ScratchFolder
 HELD_OUT_TRIALS = 1
 
 
-class DeviceSession:
+class DeviceSession(BaseSession):
     """A context manager: it holds one GPU, and everything that was started ends with it."""
 
     def __init__(self, protocol: Protocol, baselines: Sequence[str]) -> None:
-        self.protocol = protocol
-        self._baselines = tuple(baselines)
+        super().__init__(protocol, baselines)
         self._stack = ExitStack()
         self._references: dict[tuple[tuple[str, int], ...], DeviceReference] = {}
         """Of the current definition, by the sizes that differ from its own."""
         self._definition = ""
-        self._refused: dict[str, Verdict] = {}
-        self._warned = False
         self._gpu: Gpu | None = None
 
     def __enter__(self) -> Self:
@@ -184,23 +179,6 @@ class DeviceSession:
             raise
         return self._references[key]
 
-    def _usable_baselines(self, reference: DeviceReference, findings: Findings) -> list[str]:
-        usable = list(self._baselines)
-        if "torch_compile" in usable:
-            findings.remark = reference.compile_baseline()
-            if findings.remark:
-                usable.remove("torch_compile")
-        return usable
-
-    @staticmethod
-    def _profile(reference: DeviceReference, subject: DeviceSubject) -> str:
-        if not subject.copies_outputs:
-            return reference.profile()
-        try:
-            return subject.profile()
-        except Verdict as verdict:
-            return f"the solution could not be profiled: {verdict.detail}"
-
     @property
     def gpu(self) -> Gpu:
         """The GPU that is held."""
@@ -212,10 +190,3 @@ class DeviceSession:
         for reference in dropped.values():
             reference.close()
         self._definition = ""
-
-    def _warn_once(self, achieved: Sequence[str]) -> None:
-        missing = [part for part in FULL if part not in achieved]
-        if missing and not self._warned:
-            self._warned = True
-            detail = "this machine confines solutions less than fully, run only code that you trust; missing: "
-            warnings.warn(detail + ", ".join(missing), RuntimeWarning, stacklevel=2)
