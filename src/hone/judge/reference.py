@@ -85,8 +85,8 @@ class Reference:
             detail = f"the reference takes over {self._protocol.run_timeout_s:g} s"
             raise Verdict(Status.NOT_JUDGED, detail) from None
         except RunnerError as error:
-            raise self._failure(error) from None
-        self._check(answer)
+            raise reference_failure(error) from None
+        check_reference(answer, self._no_memory)
         return elapsed_ns
 
     def store(self) -> None:
@@ -144,28 +144,45 @@ class Reference:
 
     def _ask(self, message: dict[str, Any], timeout_s: float, limit: int = 1 << 16) -> dict[str, Any]:
         assert self._runner is not None
-        try:
-            answer = self._runner.ask(message, timeout_s, limit)
-        except RunnerTimeoutError:
-            detail = f"the reference did not answer to '{message['do']}' in {timeout_s:g} s"
-            raise Verdict(Status.NOT_JUDGED, detail) from None
-        except RunnerError as error:
-            raise self._failure(error) from None
-        self._check(answer)
-        return answer
+        return ask_reference(self._runner, message, timeout_s, limit, self._no_memory)
 
-    def _check(self, answer: dict[str, Any]) -> None:
-        error = answer.get("error")
-        if error is None:
-            return
-        if error["kind"] == "memory":
-            detail = f"the reference needs more than {self._protocol.memory_limit_gib:g} GiB"
-            raise Verdict(Status.NOT_JUDGED, detail)
-        if "missing" in error:
-            raise Verdict(Status.NOT_JUDGED, f"the reference needs '{error['missing']}', which is not installed")
-        raise Verdict(Status.MACHINE_ERROR, f"the reference failed: {error['text']}")
+    @property
+    def _no_memory(self) -> str:
+        return f"the reference needs more than {self._protocol.memory_limit_gib:g} GiB"
 
-    @staticmethod
-    def _failure(error: RunnerError) -> Verdict:
-        reason = error.reason if isinstance(error, RunnerEndedError) else str(error)
-        return Verdict(Status.MACHINE_ERROR, f"the reference's process failed: {reason}")
+
+def ask_reference(
+    runner: Runner, message: dict[str, Any], timeout_s: float, limit: int, no_memory: str
+) -> dict[str, Any]:
+    """The answer of a reference's process; raises Verdict, of which `no_memory` is the detail where memory is short."""
+    try:
+        answer = runner.ask(message, timeout_s, limit)
+    except RunnerTimeoutError:
+        detail = f"the reference did not answer to '{message['do']}' in {timeout_s:g} s"
+        raise Verdict(Status.NOT_JUDGED, detail) from None
+    except RunnerError as error:
+        raise reference_failure(error) from None
+    check_reference(answer, no_memory)
+    return answer
+
+
+def check_reference(answer: dict[str, Any], no_memory: str) -> None:
+    """Raises Verdict when the answer is an error."""
+    error = answer.get("error")
+    if error is None:
+        return
+    if error["kind"] == "memory":
+        raise Verdict(Status.NOT_JUDGED, no_memory)
+    if "missing" in error:
+        raise Verdict(Status.NOT_JUDGED, f"the reference needs '{error['missing']}', which is not installed")
+    raise Verdict(Status.MACHINE_ERROR, f"the reference failed: {error['text']}")
+
+
+def reference_failure(error: RunnerError) -> Verdict:
+    """What the end of a reference's process, or its silence, comes to."""
+    if not isinstance(error, RunnerEndedError):
+        return Verdict(Status.MACHINE_ERROR, f"the reference's process failed: {error}")
+    said = error.errors.strip()[-300:]
+    return Verdict(
+        Status.MACHINE_ERROR, f"the reference's process failed: {error.reason}" + (f": {said}" if said else "")
+    )

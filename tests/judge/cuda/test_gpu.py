@@ -270,3 +270,27 @@ def test_what_is_the_machines_stays_the_machines(tmp_path):
     no_compiler = verdict(CUDA, Language.CUDA, tmp_path, status=BuildStatus.NO_COMPILER, log="no nvcc")
     lost = verdict(CUDA, Language.CUDA, tmp_path, status=BuildStatus.BUILT, artifact="gone.so")
     assert (no_compiler.status, lost.status) == (Status.MACHINE_ERROR, Status.MACHINE_ERROR)
+
+
+@pytest.mark.parametrize(("problem", "made"), [("", [True]), ("no compiler", [True, False])])
+def test_a_baseline_that_cannot_be_compiled_costs_that_baseline_only(monkeypatch, problem, made):
+    found = []
+
+    class Known:
+        def __init__(self, *_, compiles, not_compiled="", **__):
+            self.compiles, self.not_compiled, self.open = compiles, not_compiled, True
+            found.append(self)
+
+        def prepare_torch_compile(self):
+            return problem
+
+        def close(self):
+            self.open = False
+
+    monkeypatch.setattr("hone.judge.cuda.session.DeviceReference", Known)
+    session = DeviceSession(QUICK.model_copy(update={"device": "cuda"}), ["torch_eager", "torch_compile"])
+    session._gpu, session._torch = gpu.Gpu("GPU-1", "a GPU", "1", 1), None
+    reference = session._new_reference(None, compiles=True)
+    assert [item.compiles for item in found] == made
+    assert reference is found[-1] and reference.open and reference.not_compiled == problem
+    assert not any(item.open for item in found[:-1])  # it may still answer, or be dead

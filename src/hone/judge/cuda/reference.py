@@ -10,14 +10,15 @@ from typing import Any
 from hone.judge.confinement import Confinement
 from hone.judge.cuda.plan import DevicePlan, check_memory
 from hone.judge.plan import GIB
-from hone.judge.reference import COMPILE_TIMEOUT_S, SETUP_TIMEOUT_S
-from hone.judge.runner import Runner, RunnerEndedError, RunnerError, RunnerTimeoutError, Zygote
+from hone.judge.reference import COMPILE_TIMEOUT_S, SETUP_TIMEOUT_S, ask_reference, reference_failure
+from hone.judge.runner import Runner, RunnerError, Zygote
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
 from hone.records import Protocol, Status
 
 REGIONS = ("inputs", "outputs", "parameters", "gate")
 SETTLE_LIMIT_S = 5.0
+NO_MEMORY = "the reference needs more GPU memory than is free"
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,16 @@ class Device:
 class DeviceReference:
     """Trusted code; its failures are the machine's or the definition's, never the solution's."""
 
-    def __init__(self, zygote: Zygote, plan: DevicePlan, protocol: Protocol, *, gpu: str, compiles: bool) -> None:
-        """Start the process, build the model, allocate what is shared; raises Verdict NOT_JUDGED or MACHINE_ERROR."""
+    def __init__(
+        self, zygote: Zygote, plan: DevicePlan, protocol: Protocol, *, gpu: str, compiles: bool, not_compiled: str = ""
+    ) -> None:
+        """Start the process, build the model, allocate what is shared; raises Verdict NOT_JUDGED or MACHINE_ERROR.
+
+        `compiles`: it may start a compiler; `not_compiled`: why there is no `torch_compile` though the config has it.
+        """
         self.plan = plan
         self._protocol = protocol
-        self._compiled: str | None = None
+        self._not_compiled = not_compiled
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
         self._runner: Runner = zygote.spawn("cuda_reference", {}, confinement)
         try:
@@ -80,7 +86,7 @@ class DeviceReference:
         try:
             return self._runner.take_descriptors(len(REGIONS), SETUP_TIMEOUT_S)
         except RunnerError as error:
-            raise self._failure(error) from None
+            raise reference_failure(error) from None
 
     def trial(self, seed: int, forward_seed: int, distribution: str, *, exact: bool) -> dict[str, Any]:
         """Inputs and expected outputs of one trial: `scalars`, `usable`, `baseline_error`."""
@@ -158,12 +164,11 @@ class DeviceReference:
         return self._work({"do": "spans", "baseline": baseline})
 
     def compile_baseline(self) -> str:
-        """Prepare `torch_compile` once; a sentence why that did not work, else empty."""
-        if self._compiled is None:
-            self._compiled = self._compile()
-        return self._compiled
+        """What `prepare_torch_compile` came to, in the process before this one if that had to be replaced."""
+        return self._not_compiled
 
-    def _compile(self) -> str:
+    def prepare_torch_compile(self) -> str:
+        """Compile the baseline; a sentence why that did not work, else empty. The process is then in any state."""
         try:
             self._ask({"do": "compile"}, COMPILE_TIMEOUT_S)
         except Verdict as verdict:
@@ -196,25 +201,11 @@ class DeviceReference:
 
     def _ask(self, message: dict[str, Any], timeout_s: float, limit: int = 1 << 20) -> dict[str, Any]:
         try:
-            answer = self._runner.ask(message, timeout_s, limit)
-        except RunnerTimeoutError:
-            detail = f"the reference did not answer to '{message['do']}' in {timeout_s:g} s"
-            raise Verdict(Status.NOT_JUDGED, detail) from None
-        except RunnerError as failure:
-            raise self._failure(failure) from None
-        error = answer.get("error")
-        if error is None:
-            return answer
-        if error["kind"] == "memory":
-            raise Verdict(Status.NOT_JUDGED, f"the reference needs more GPU memory than is free: {error['text']}")
-        if "missing" in error:
-            raise Verdict(Status.NOT_JUDGED, f"the reference needs '{error['missing']}', which is not installed")
-        raise Verdict(Status.MACHINE_ERROR, f"the reference failed: {error['text']}")
-
-    def _failure(self, error: RunnerError) -> Verdict:
-        reason = error.reason if isinstance(error, RunnerEndedError) else str(error)
-        said = error.errors.strip()[-300:] if isinstance(error, RunnerEndedError) else ""
-        return Verdict(Status.MACHINE_ERROR, f"the reference's process failed: {reason} {said}")
+            return ask_reference(self._runner, message, timeout_s, limit, NO_MEMORY)
+        except Verdict as verdict:
+            if verdict.status is Status.NOT_JUDGED and verdict.detail != NO_MEMORY:
+                self._runner.end()  # it may still answer, when something else has been asked
+            raise
 
 
 def close_all(descriptors: Sequence[int]) -> None:

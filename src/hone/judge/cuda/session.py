@@ -170,14 +170,23 @@ class DeviceSession(BaseSession):
         try:
             plan: DevicePlan = make_device_plan(case.definition, case.workload, sizes)
             compiles = "torch_compile" in self._baselines and not sizes
-            self._references[key] = DeviceReference(
-                self._torch, plan, self.protocol, gpu=self.gpu.uuid, compiles=compiles
-            )
+            self._references[key] = self._new_reference(plan, compiles=compiles)
         except Verdict as verdict:
             if verdict.status is Status.NOT_JUDGED:
                 self._refused[case.definition.name] = verdict
             raise
         return self._references[key]
+
+    def _new_reference(self, plan: DevicePlan, *, compiles: bool) -> DeviceReference:
+        """Loaded, with `torch_compile` prepared if wanted; a compiler that fails costs that baseline only."""
+        reference = DeviceReference(self._torch, plan, self.protocol, gpu=self.gpu.uuid, compiles=compiles)
+        problem = reference.prepare_torch_compile() if compiles else ""
+        if not problem:
+            return reference
+        reference.close()
+        return DeviceReference(
+            self._torch, plan, self.protocol, gpu=self.gpu.uuid, compiles=False, not_compiled=problem
+        )
 
     @property
     def gpu(self) -> Gpu:
