@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 @dataclass
-class Tally:
+class Counts:
     """How far outputs were off, summed up over tensors and trials."""
 
     elements: int = 0
@@ -40,6 +41,23 @@ class Tally:
     def sentence(self) -> str:
         """Which element was wrong first, and the share that was."""
         return f"{self.first_wrong}; {self.wrong} of {self.elements} elements are outside the tolerance"
+
+    def message(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+    def merge(self, message: Mapping[str, Any], place: str = "") -> None:
+        """Add what another process has counted; `place` is said behind its first wrong element."""
+        self.elements += message["elements"]
+        self.wrong += message["wrong"]
+        self.max_abs_error = max(self.max_abs_error, message["max_abs_error"])
+        self.max_rel_error = max(self.max_rel_error, message["max_rel_error"])
+        if message["first_wrong"] and not self.first_wrong:
+            self.first_wrong = message["first_wrong"] + place
+
+
+class Tally(Counts):
+    """Counted by numpy, in the judge's own process."""
 
     def add(self, slot: Slot, expected: Bytes, got: Bytes, tolerance: Tolerance) -> None:
         """Compare one tensor: |got - expected| <= atol + rtol * |expected|.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from enum import StrEnum
 from typing import Literal, Self
 
@@ -73,28 +72,21 @@ class Timing(Record):
         half = len(ordered) // 2
         return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
-    @property
-    def interval_ms(self) -> tuple[float, float]:
-        """95 % confidence interval of the median, from the order statistics of the samples."""
-        ordered, count = sorted(self.samples_ms), len(self.samples_ms)
-        reach = 0.98 * math.sqrt(count)  # 1.96 standard deviations of a binomial with p = 1/2
-        low, high = math.floor(count / 2 - reach), math.ceil(count / 2 + reach)
-        return ordered[max(low, 0)], ordered[min(high, count - 1)]
-
 
 class Clock(Record):
     """How the times of a GPU were taken, and what a second clock said about them."""
 
     source: Literal["events", "cupti"]
-    """`events`: device events around a batch of runs; `cupti`: first to last kernel of each run, for short ones."""
+    """`events`: device events around a batch of runs; `cupti`: the time in which kernels were busy, for short runs."""
     mode: Literal["stream", "graph"]
     """`graph`: the runs of a batch were captured and replayed, so that no host work lies between kernels."""
     runs_per_sample: int
     """Runs of a batch, each on inputs and outputs at addresses of their own."""
     solution_wall_ms: float
-    """Median per run by the judge's own clock, from the question until the GPU was idle again, less fixed costs."""
+    """Median per run by the judge's own clock, from the question (or the opening of the gates) to the answer, less what
+    an empty batch takes."""
     charged_ms: float = 0.0
-    """Added to every sample of the solution, because the judge's clock saw more work than the device's clock."""
+    """Median per run of what was added to the solution's samples, where the judge saw more work than was claimed."""
     sm_clock_mhz: int = 0
     memory_clock_mhz: int = 0
     throttled: tuple[str, ...] = ()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import torch
+
+from hone.judge.compare import Counts
 
 CHUNK = 1 << 26
 """Elements that are compared at a time, to bound the memory of the comparison."""
@@ -15,19 +15,8 @@ ROUNDING_SLACK = 16.0
 Not times its error at the element itself, which is near zero here and there by chance."""
 
 
-@dataclass
-class DeviceTally:
-    """How far outputs were off, summed up over tensors; the parent adds tallies of several runs."""
-
-    elements: int = 0
-    wrong: int = 0
-    max_abs_error: float = 0.0
-    max_rel_error: float = 0.0
-    first_wrong: str = ""
-
-    def message(self) -> dict[str, Any]:
-        """As a JSON object."""
-        return asdict(self)
+class DeviceTally(Counts):
+    """Counted on the GPU, in the trusted process there."""
 
     def add(self, name: str, expected: torch.Tensor, got: torch.Tensor, *, atol: float, rtol: float) -> None:
         """Compare one tensor: |got - expected| <= atol + rtol * |expected|.

@@ -73,13 +73,6 @@ def synchronize() -> None:
 # ---------------------------------------------------------------------------------------------- shared memory
 
 
-def granularity() -> int:
-    """Bytes that sizes of shareable memory must be a multiple of."""
-    size = c_size_t()
-    call("cuMemGetAllocationGranularity", byref(size), byref(_properties()), c_int(0))
-    return size.value
-
-
 def allocate(nbytes: int) -> tuple[int, int]:
     """(address, file descriptor) of new device memory that another process can map; the descriptor is the caller's."""
     handle, descriptor = c_void_p(), c_int()
@@ -101,12 +94,6 @@ def import_memory(descriptor: int, nbytes: int, *, writable: bool) -> int:
     handle = c_void_p()
     call("cuMemImportFromShareableHandle", byref(handle), c_void_p(descriptor), c_int(FILE_DESCRIPTOR))
     return _map(handle, nbytes, READ_WRITE if writable else READ)
-
-
-def free(address: int, nbytes: int) -> None:
-    """Unmap memory; it is given back when no process has it mapped."""
-    call("cuMemUnmap", c_void_p(address), c_size_t(nbytes))
-    call("cuMemAddressFree", c_void_p(address), c_size_t(nbytes))
 
 
 def _map(handle: c_void_p, nbytes: int, access: int) -> int:

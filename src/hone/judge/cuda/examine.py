@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from hone.judge.compare import Tally
+from hone.judge.compare import Counts
 from hone.judge.cuda.reference import DeviceReference
 from hone.judge.cuda.subject import DeviceSubject
 from hone.judge.examine import Findings
@@ -21,7 +21,7 @@ PRECISION_FLOOR = {"float64": 1e-12, "float32": 5e-5, "float16": 4e-3, "bfloat16
 class Figures:
     """Errors over all trials of all sizes."""
 
-    tally: Tally = field(default_factory=Tally)
+    tally: Counts = field(default_factory=Counts)
     exact: float | None = None
     baseline_exact: float | None = None
 
@@ -103,7 +103,7 @@ class DeviceExamination:
         sizes = ", ".join(f"{axis} = {size}" for axis, size in self._reference.plan.sizes.items())
         place = f" ({distribution} values)" if distribution != "as_given" else ""
         place += f" at {sizes}" if sizes else ""
-        add_answer(tally, answer, place)
+        tally.merge(answer, place)
         mine = answer.get("exact_error")
         if mine is None or baseline_error is None or tally.wrong:
             return
@@ -118,13 +118,3 @@ class DeviceExamination:
 
     def _floor(self) -> float:
         return max(PRECISION_FLOOR.get(slot.dtype, 0.0) for slot in self._reference.plan.outputs.slots)
-
-
-def add_answer(tally: Tally, answer: dict[str, Any], place: str) -> None:
-    """Add the reference's process's comparison to a tally."""
-    tally.elements += answer["elements"]
-    tally.wrong += answer["wrong"]
-    tally.max_abs_error = max(tally.max_abs_error, answer["max_abs_error"])
-    tally.max_rel_error = max(tally.max_rel_error, answer["max_rel_error"])
-    if answer["first_wrong"] and not tally.first_wrong:
-        tally.first_wrong = answer["first_wrong"] + place

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from hone.judge.compare import Tally
+from hone.judge.compare import Counts
 from hone.judge.cuda.clock import Observation, believable_busy_ms, floor_ms, unexplained_ms
-from hone.judge.cuda.examine import add_answer
 from hone.judge.cuda.gpu import Gpu, clocks
 from hone.judge.cuda.reference import DeviceReference
 from hone.judge.cuda.subject import DeviceSubject
@@ -205,8 +204,8 @@ class DeviceTiming:
             detail = f"it wrote to {', '.join(answer['changed'])} in a timed run, which the reference leaves alone"
             raise Verdict(Status.INPUT_CHANGED, detail)
         if answer["wrong"]:
-            tally = Tally()
-            add_answer(tally, answer, "")
+            tally = Counts()
+            tally.merge(answer)
             raise Verdict(Status.WRONG_VALUE, f"wrong in a timed run though right before: {tally.sentence()}")
 
     def _split_audit(self) -> None:
