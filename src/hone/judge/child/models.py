@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import mmap
+import os
 import random
 import re
 import sys
@@ -119,7 +120,8 @@ def _own_frames(error: BaseException) -> list[str]:
     first = next((at for at, frame in enumerate(frames) if frame.filename.startswith("<hone_")), len(frames))
     chosen = [frame for frame in frames[first:] if "hone/judge" not in frame.filename]
     lines = [*traceback.format_list(chosen[-4:]), *traceback.format_exception_only(error)]
-    return [INSTALLED.sub("…/site-packages/", line) for line in lines]
+    own = os.environ.get("HOME", "")  # the judge's scratch folder
+    return [INSTALLED.sub("…/site-packages/", line.replace(own, "~") if own else line) for line in lines]
 
 
 def profile_table(run: Any) -> str:
