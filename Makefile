@@ -35,7 +35,7 @@ generated: .venv/.installed
 report: demo
 	$(SNAKEMAKE) --report results/report.html
 
-# What one GPU machine can show of the judge, in about half an hour: tables in results/tables and results/trials.
+# What one GPU machine can show of the judge, in about half an hour (`make h200 CORES=16`): results/tables, results/trials.
 EVIL := tests/evil/gpu
 TRIAL = $(BIN)/hone trial $(1) --config config/h200.yaml --output results/trials/$(1).csv
 h200: .venv/.installed
