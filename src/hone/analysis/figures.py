@@ -297,6 +297,8 @@ def llm_cost_figure(table: pd.DataFrame) -> Figure:
     axes[0, 1].barh(
         places, table["output_tokens"], left=left, color=plotting.PALETTE[1], height=0.7, label="output tokens"
     )
+    most = float((table["input_tokens"] + table["output_tokens"]).max())
+    axes[0, 1].set_xlim(0, (most or 1000.0) * 1.05)  # transcripts have no tokens: no negative ones, no thousandths
     axes[0, 1].set_xlabel("tokens (k: thousand, M: million)")
     _bar_names(axes, labels)
     axes[0, 1].xaxis.set_major_formatter(EngFormatter(sep=""))
