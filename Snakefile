@@ -14,6 +14,7 @@ include: "workflow/rules/sources.smk"  # a benchmark's repository -> definitions
 include: "workflow/rules/generate.smk"  # definitions -> prompts -> answers -> solutions, turn by turn
 include: "workflow/rules/build.smk"  # solutions -> shared objects; needs no GPU
 include: "workflow/rules/judge.smk"  # the verdict and the time
+include: "workflow/rules/astra.smk"  # existing kernels, improved round by round by several roles
 include: "workflow/rules/paper.smk"  # tables and figures of the papers
 
 

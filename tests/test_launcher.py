@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.launcher import c_type, signature
+from hone.launcher import c_type, entry_point, signature, signatures
 from hone.records import Argument, Definition, Language
 
 
@@ -33,3 +33,27 @@ def test_types_have_the_name_of_their_language(dtype, cpp, cuda):
 def test_a_type_without_a_c_name_is_an_error():
     with pytest.raises(KeyError):
         c_type("complex64", Language.CPP)
+
+
+def typed(definition):
+    x, bias = definition.inputs[0], Argument(name="lse", shape=("rows",), dtype="float32", fixed_dtype=True)
+    changed = {"dtypes": ("float16", "float32"), "inputs": (x.model_copy(update={"in_place": True}), bias)}
+    return Definition.model_validate({**definition.model_dump(), **changed})
+
+
+def test_each_type_has_a_launcher_and_what_is_written_is_not_const(definition):
+    half, single = signatures(typed(definition), Language.CUDA)
+    assert half.startswith(
+        'extern "C" void launch_float16(__half* x, const float* lse, const __half* bias, __half* out,'
+    )
+    assert single.startswith(
+        'extern "C" void launch_float32(float* x, const float* lse, const float* bias, float* out,'
+    )
+    assert signature(typed(definition), Language.CUDA) == half
+    assert signature(typed(definition), Language.CUDA, dtype="float32") == single
+    assert entry_point(typed(definition), "float16") == "launch_float16"
+
+
+def test_without_types_there_is_one_launcher(definition):
+    assert signatures(definition, Language.CPP) == [signature(definition, Language.CPP)]
+    assert entry_point(definition, "float32") == "launch"

@@ -5,10 +5,25 @@ from pathlib import Path
 import pytest
 
 from hone import pipeline
-from hone.config import Experiment
+from hone.config import Experiment, parse_source
 from hone.errors import MachineError
 from hone.files import read_records, write_records
-from hone.records import Build, BuildStatus, Candidate, Language, Prompt, Solution, Status, Tolerance, Trace
+from hone.records import (
+    Build,
+    BuildStatus,
+    Candidate,
+    Definition,
+    Language,
+    Prompt,
+    Protocol,
+    Solution,
+    Status,
+    Tolerance,
+    Trace,
+    UnsupportedProblem,
+    Workload,
+)
+from hone.sources.workloads import workload_of
 
 EXPERIMENT = Experiment(
     method="refine", source="tiny", levels=(1,), language=Language.CPP, turns=2, samples=2, feedback=("execution",)
@@ -38,7 +53,9 @@ def last_turn(tmp_path, definition, trace):
             for kernel, status in zip(kernels, statuses, strict=True)
         ]
         named = {"candidates": rows, "solutions": kernels, "builds": built, "traces": traces}
-        for name, records in {**named, "definitions": [definition]}.items():
+        workload = workload_of(definition, Tolerance(atol=1e-4, rtol=1e-4))
+        traces[:] = [item.model_copy(update={"workload": workload.id}) for item in traces]
+        for name, records in {**named, "definitions": [definition], "workloads": [workload]}.items():
             write_records(tmp_path / f"{name}.jsonl", records)
         return {name: tmp_path / f"{name}.jsonl" for name in named} | {"output": tmp_path / "next.jsonl"}
 
@@ -47,7 +64,7 @@ def last_turn(tmp_path, definition, trace):
 
 def render_next(files, folder):
     pipeline.render_next(
-        "e", EXPERIMENT, [(1, 1)], Tolerance(atol=1e-4, rtol=1e-4), [folder / "definitions.jsonl"], turn=1, **files
+        "e", EXPERIMENT, [(1, 1)], [folder / "definitions.jsonl"], [folder / "workloads.jsonl"], turn=1, **files
     )
     return read_records(files["output"], Prompt)
 
@@ -84,3 +101,91 @@ def test_a_missing_compiler_stops_the_build_and_loses_nothing(tmp_path, definiti
     pipeline.build(*arguments, **options)
     (built,) = read_records(options["output"], Build)
     assert built.status is BuildStatus.BUILT
+
+
+def test_feedback_is_about_the_first_failure_that_may_be_shown(last_turn, tmp_path, definition):
+    files = last_turn(Status.PASSED, Status.PASSED)
+    own = workload_of(definition, Tolerance(atol=1e-4, rtol=1e-4))
+    other = own.model_copy(update={"name": "other"})
+    hidden = own.model_copy(update={"name": "hidden", "held_out": True})
+    write_records(tmp_path / "workloads.jsonl", [own, other, hidden])
+    first, second = read_records(files["traces"], Trace)
+    wrong = {"status": Status.WRONG_VALUE, "performance": None, "detail": "out[0] is 2"}
+    known = [
+        first, first.model_copy(update={"workload": other.id, **wrong}),
+        second, second.model_copy(update={"workload": hidden.id, **wrong}),
+    ]  # fmt: skip
+    write_records(files["traces"], known)
+    one, two = (prompt.messages[0].content for prompt in render_next(files, tmp_path))
+    assert "out[0] is 2" in one
+    assert "out[0] is 2" not in two
+
+
+ENTRY = """
+language: cpp
+dtypes: [float32]
+axes: {rows: , cols: }
+inputs: [{name: x, axes: [rows, cols], in_place: true}]
+reference: |
+  import torch
+
+
+  class Model(torch.nn.Module):
+      def forward(self, x):
+          x.mul_(3)
+
+
+  def get_inputs():
+      return [torch.randn(ROWS, COLS)]
+
+
+  def get_init_inputs():
+      return []
+kernels:
+  upstream:
+    packages: [own]
+    headers: [triple.h]
+    body: for (int64_t i = 0; i < rows * cols; ++i) x[i] = triple(x[i]);
+workloads:
+  - {name: usual, axes: {rows: 30, cols: 40}}
+  - {name: odd, axes: {rows: 7, cols: 13}, held_out: true}
+"""
+
+
+@pytest.mark.filterwarnings("default:this machine confines")
+def test_an_existing_kernel_is_fetched_defined_built_and_judged_on_all_its_workloads(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (
+        ("kernels/1_triple.yaml", ENTRY),
+        ("headers/triple.h", "#pragma once\ntemplate <typename T> T triple(T x) { return 3 * x; }\n"),
+    ):
+        Path(name).parent.mkdir()
+        Path(name).write_text(text)
+    packages = {"own": {"kind": "folder", "path": "headers"}}
+    source = parse_source({"kind": "kernels", "path": "kernels", "levels": {1: 1}, "packages": packages})
+    pipeline.fetch_problems("mini", source, Path("entries.jsonl"))
+    known = {name: Path(f"{name}.jsonl") for name in ("definitions", "workloads", "unsupported")}
+    baselines = ("torch_eager", "upstream", "current")
+    nowhere = {"soundness": Path("none"), "versions": Path("none")}
+    pipeline.define_level(
+        Path("entries.jsonl"), 1, source.tolerance, kind="kernels", baselines=baselines, **nowhere, **known
+    )
+    (item,) = read_records(known["definitions"], Definition)
+    assert item.baselines == ("torch_eager", "upstream")
+    assert read_records(known["unsupported"], UnsupportedProblem) == []
+    faster = item.kernels["upstream"].replace("triple(x[i])", "x[i] + x[i] + x[i]")
+    write_records(Path("solutions.jsonl"), [solution(item, faster)])
+    definitions, workloads = [known["definitions"]], [known["workloads"]]
+    pipeline.build(
+        Path("solutions.jsonl"), definitions, store=Path("store"), timeout_s=60, workers=2, device="cpu",
+        output=Path("builds.jsonl"),
+    )  # fmt: skip
+    protocol = Protocol(name="quick", timing_runs=3, timing_seconds=0.05, correctness_trials=1, memory_limit_gib=1)
+    pipeline.judge(
+        Path("solutions.jsonl"), Path("builds.jsonl"), definitions, workloads, protocol=protocol, baselines=baselines,
+        store=Path("store"), output=Path("traces.jsonl"),
+    )  # fmt: skip
+    traces = read_records(Path("traces.jsonl"), Trace)
+    assert [trace.status for trace in traces] == [Status.PASSED] * 2, traces
+    assert [trace.workload for trace in traces] == [item.id for item in read_records(known["workloads"], Workload)]
+    assert [list(trace.performance.baselines) for trace in traces] == [["torch_eager", "upstream"]] * 2

@@ -4,9 +4,11 @@ import pytest
 from pydantic import ValidationError
 
 from hone.records import (
+    Argument,
     Build,
     BuildStatus,
     Candidate,
+    Definition,
     LLMRequest,
     Message,
     Performance,
@@ -14,7 +16,9 @@ from hone.records import (
     Solution,
     Status,
     Timing,
+    Tolerance,
     Trace,
+    Workload,
     canonical_json,
     digest,
 )
@@ -119,3 +123,50 @@ def test_the_median_of_an_even_number_of_samples_is_between_the_middle_two():
 
 def test_only_two_statuses_say_nothing_about_the_solution():
     assert {status for status in Status if not status.resolved} == {Status.NOT_JUDGED, Status.MACHINE_ERROR}
+
+
+# ------------------------------------------------------------------------------------------- problems and workloads
+
+
+def changed(definition, **fields):
+    return Definition.model_validate({**definition.model_dump(), **fields})
+
+
+@pytest.mark.parametrize(
+    ("argument", "dtype"),
+    [
+        ({"dtype": "float32"}, "bfloat16"),
+        ({"dtype": "float64"}, "bfloat16"),
+        ({"dtype": "float32", "fixed_dtype": True}, "float32"),
+        ({"dtype": "int64"}, "int64"),
+        ({"dtype": "float64", "kind": "scalar"}, "float64"),
+    ],
+)
+def test_floating_point_tensors_follow_the_workload(argument, dtype):
+    assert Argument(name="x", **argument).dtype_at("bfloat16") == dtype
+
+
+def test_wrong_arguments_and_kernels_are_refused(definition):
+    (bias,), (out,) = definition.parameters, definition.outputs
+    scalar = Argument(name="s", kind="scalar", dtype="float32", in_place=True)
+    wrong = (
+        ("kernel_language", {"kernels": {"upstream": "int x;"}}),
+        ("kernel_language", {"kernels": {"upstream": "int x;"}, "kernel_language": "python"}),
+        ("only an input", {"outputs": (out.model_copy(update={"in_place": True}),)}),
+        ("only an input", {"parameters": (bias.model_copy(update={"in_place": True}),)}),
+        ("fixed_dtype", {"parameters": (bias.model_copy(update={"fixed_dtype": True}),)}),
+        ("by value", {"inputs": (scalar,)}),
+    )
+    for words, fields in wrong:
+        with pytest.raises(ValidationError, match=words):
+            changed(definition, **fields)
+    x = definition.inputs[0].model_copy(update={"in_place": True})
+    assert changed(definition, inputs=(x,), outputs=()).outputs == ()
+    assert changed(definition, kernels={"upstream": "int x;"}, kernel_language="cpp").kernel_language == "cpp"
+
+
+def test_a_workloads_id_is_all_but_whether_it_is_shown():
+    own = Workload(definition="d", name="w", axes={"n": 1}, tolerance=Tolerance(atol=0, rtol=0))
+    assert own.model_copy(update={"held_out": True}).id == own.id
+    others = ({"axes": {"n": 2}}, {"dtype": "float16"}, {"name": "v"}, {"tolerance": Tolerance(atol=1, rtol=0)})
+    assert len({own.id, *(own.model_copy(update=fields).id for fields in others)}) == 5

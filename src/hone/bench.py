@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hone.config import Settings, closest
@@ -12,7 +12,7 @@ from hone.errors import ConfigError
 from hone.files import read_records
 from hone.methods.extract import ENTRY_POINTS
 from hone.methods.files import read_file, read_source
-from hone.records import Build, Definition, Solution, Trace
+from hone.records import Build, Definition, Solution, Trace, Workload
 
 DEFINITIONS = Path("results/definitions")
 
@@ -23,6 +23,8 @@ class Bench:
 
     settings: Settings
     definitions: Mapping[str, Definition]
+    workloads: Mapping[str, Sequence[Workload]] = field(default_factory=dict)
+    """By definition; one that has none here is judged as its problem's authors gave it."""
 
     def kernel(self, file: Path, definition: str = "") -> Solution:
         """The solution in a file, for the named definition, else the one in its header; raises ConfigError."""
@@ -45,12 +47,14 @@ class Bench:
         return [self.kernel(file) for file in files]
 
     def build(self, solutions: Sequence[Solution], store: Path) -> dict[str, Build]:
-        """Builds by solution id, with as many compilers at a time as there are CPUs."""
+        """Builds by solution id, those of existing kernels included, with as many compilers at a time as CPUs."""
         from hone.build import build_all
+        from hone.build.kernels import with_kernels
 
         protocol = self.settings.judge
+        wanted = with_kernels(solutions, self.definitions, protocol.device)
         builds = build_all(
-            solutions, dict(self.definitions), store=store, timeout_s=protocol.build_timeout_s,
+            wanted, dict(self.definitions), store=store, timeout_s=protocol.build_timeout_s,
             workers=len(os.sched_getaffinity(0)), extensions=protocol.device == "cuda", progress=False,
         )  # fmt: skip
         return {build.solution: build for build in builds}
@@ -58,17 +62,25 @@ class Bench:
     def judge(
         self, solutions: Sequence[Solution], builds: Mapping[str, Build], store: Path, *, again: bool = False
     ) -> list[Trace]:
-        """One trace for each solution, in the order given, by one call of the judge; `again`: also known ones."""
+        """One trace for each solution, in the order given, by one call of the judge; `again`: also known ones.
+
+        On the first workload of its definition.
+        """
         from hone.judge.judging import judge_all
-        from hone.sources.workloads import workload_of
 
         needed = {solution.definition: self.definitions[solution.definition] for solution in solutions}
-        sources = self.settings.sources
-        workloads = {name: workload_of(item, sources[item.source].tolerance) for name, item in needed.items()}
+        workloads = {name: [self.workload(item)] for name, item in needed.items()}
         return judge_all(
             solutions, builds, needed, workloads, self.settings.judge,
             baselines=self.settings.baselines, store=store, again=again, progress=False,
         )  # fmt: skip
+
+    def workload(self, definition: Definition) -> Workload:
+        """The first workload of a definition."""
+        from hone.sources.workloads import workload_of
+
+        known = self.workloads.get(definition.name)
+        return known[0] if known else workload_of(definition, self.settings.sources[definition.source].tolerance)
 
     def speedup(self, trace: Trace) -> float | None:
         """Over the config's first baseline; absent when the trace has no time of it."""
@@ -81,3 +93,11 @@ def read_definitions(folder: Path) -> dict[str, Definition]:
     """All definitions that the pipeline has made, by name."""
     files = [file for file in sorted(folder.rglob("*.jsonl")) if not file.name.endswith(".unsupported.jsonl")]
     return {item.name: item for file in files for item in read_records(file, Definition)}
+
+
+def read_workloads(definitions: Path) -> dict[str, list[Workload]]:
+    """All workloads that the pipeline has made beside a folder of definitions, by definition."""
+    from hone.sources.workloads import group
+
+    files = sorted((definitions.parent / "workloads").rglob("*.jsonl"))
+    return group(item for file in files for item in read_records(file, Workload))

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hone.cli_operators import app as operators
 from hone.cli_trials import app as trials
 from hone.errors import HoneError
 
@@ -23,6 +24,7 @@ app = typer.Typer(
     context_settings={"auto_envvar_prefix": "HONE"},
     help="Hone: kernels written by language models, built, judged and timed.",
 )
+app.add_typer(operators, name="operator", help="Kernels as PyTorch operators: choose, list, check.")
 app.add_typer(trials, name="trial", help="Try the judge itself: containment, kills, public harness, profiler.")
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="The config that names sources, experiments and protocol.")]

@@ -8,10 +8,13 @@ from typing import Annotated
 
 import typer
 
+from hone.errors import ConfigError
 from hone.scratch import ScratchFolder
 from hone.trials.table import Row, table_lines, write_table
 
-app = typer.Typer(no_args_is_help=True, help="Try the judge itself: containment, kills, public-harness, profiler.")
+app = typer.Typer(
+    no_args_is_help=True, help="Try the judge itself: containment, kills, public-harness, profiler, upstream."
+)
 
 Config = Annotated[Path, typer.Option("--config", help="The config that names sources and protocol.")]
 Definitions = Annotated[Path, typer.Option(help="Folder with the definitions' files.")]
@@ -91,6 +94,37 @@ def public_harness(
 
 
 @app.command()
+def decoder(
+    choices: Annotated[Path, typer.Option(help="The file that `hone operator choose` writes.")] = Path(
+        "results/operators/choices.jsonl"
+    ),
+    definitions: Annotated[Path, typer.Option(help="File or folder of definitions.")] = DEFAULT_DEFINITIONS,
+    workloads: Annotated[Path, typer.Option(help="File or folder of workloads.")] = Path("results/workloads"),
+    evaluations: Annotated[Path, typer.Option(help="File or folder of traces.")] = Path("results/evaluations"),
+    store: Annotated[Path, typer.Option(help="Folder with the builds.")] = Path(".hone/store"),
+    layer: Annotated[str, typer.Option(help="llama_7b, or small to run the code only.")] = "llama_7b",
+    tokens: Annotated[str, typer.Option(help="By comma.")] = "1,16,256,1024,4096",
+    dtype: Annotated[str, typer.Option(help="float16 or bfloat16; on a CPU float32, too.")] = "float16",
+    device: Annotated[str, typer.Option(help="cuda or cpu.")] = "cuda",
+    turns: Annotated[int, typer.Option(min=1, help="Samples of each kernel set.")] = 50,
+    output: Output = Path("decoder.csv"),
+) -> None:
+    """Time a decoder layer with upstream's kernels and the winners; <output>_kernels.csv has each kernel's part."""
+    from hone.operators.stage import record_files
+    from hone.trials.decoder_rows import LAYER_COLUMNS
+    from hone.trials.decoder_stage import decoder_layer
+
+    rows, problems = decoder_layer(
+        choices, record_files(definitions), record_files(workloads), record_files(evaluations),
+        store=store, layer=layer, tokens=_numbers(tokens), dtype=dtype, device=device, turns=turns,
+        layers=output, kernels=output.with_name(f"{output.stem}_kernels.csv"),
+    )  # fmt: skip
+    for line in table_lines(LAYER_COLUMNS, rows):
+        typer.echo(line)
+    _conclude(problems, "every kernel set gives the layer that PyTorch's operators give")
+
+
+@app.command()
 def profiler(
     files: Files,
     config: Config = DEFAULT_CONFIG,
@@ -105,6 +139,38 @@ def profiler(
     with ScratchFolder("trial") as scratch:
         rows = _written(output, trial.COLUMNS, trial.compare(bench, expand(files), Path(scratch)))
     _report(output, trial.COLUMNS, rows)
+
+
+@app.command()
+def upstream(
+    config: Config,
+    source: Annotated[str, typer.Option(help="A source of existing kernels in the config.")] = "sglang",
+    kernels: Annotated[str, typer.Option(help="Only these titles, by comma; empty: all.")] = "",
+    workers: Annotated[int, typer.Option(min=1, help="Compilers at a time.")] = 4,
+    cache: Annotated[Path, typer.Option(help="Folder with the packages' files.")] = Path(".hone/packages"),
+    output: Output = Path("upstream.csv"),
+) -> None:
+    """Compare stand-alone kernels with the packages' own compiled functions, workload by workload. Needs a GPU."""
+    from hone.config import KernelsSource, read
+    from hone.trials import upstream as trial
+
+    chosen = read(config).sources.get(source)
+    if not isinstance(chosen, KernelsSource):
+        raise ConfigError(f"'{source}' is no source of kind: kernels", where=str(config))
+    titles = [title.strip() for title in kernels.split(",") if title.strip()]
+    with ScratchFolder("trial") as scratch:
+        found = trial.compare(source, chosen, Path(scratch), kernels=titles, workers=workers, cache=cache)
+        rows = _written(output, trial.COLUMNS, found)
+    _report(output, trial.COLUMNS, rows)
+    _conclude(trial.mismatches(rows), f"{len(rows)} workloads: the same results as the packages' own functions")
+
+
+def _numbers(text: str) -> list[int]:
+    """Whole numbers by comma; raises ConfigError."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not all(word.isdecimal() for word in words):
+        raise ConfigError(f"not whole numbers: {text}", remedy="write 1,16,256")
+    return [int(word) for word in words]
 
 
 def _written(output: Path, columns: Sequence[str], found: Iterable[Row]) -> list[Row]:

@@ -17,12 +17,18 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from hone.errors import ConfigError
 from hone.records import Language, Protocol, Sampling, Tolerance
 
-Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files"]
+Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files", "astra", "astra_single"]
 UNPROMPTED: frozenset[str] = frozenset({"gold", "files"})
 """Methods that ask no model: the reference itself, and solutions that lie in a folder."""
+ASTRA: frozenset[str] = frozenset({"astra", "astra_single"})
+"""Methods that improve existing kernels in rounds, measured on a suite of their own: several roles, or one agent."""
+UPSTREAM = "upstream"
+"""Of a definition's existing kernels, the one that `astra` starts from and that its speedup is measured against."""
 Feedback = Literal["execution", "profile"]
 
 IDENTIFIER = r"^[a-z][a-z0-9_]*$"
+KINDS = ("local", "kernelbench", "kernels", "pypi", "git", "folder")
+"""Of sources and packages; pydantic puts them into the place of an error, where nobody has written them."""
 
 
 class Section(BaseModel):
@@ -54,7 +60,76 @@ class KernelBenchSource(Section):
     """1e-2 is the paper's (branch v0, v0.1); the repository's main uses 1e-4 for fp32."""
 
 
-Source = Annotated[LocalSource | KernelBenchSource, Field(discriminator="kind")]
+class PyPIPackage(Section):
+    """One file of a package index, found with pip's own configuration and never executed."""
+
+    kind: Literal["pypi"]
+    name: str
+    version: str
+    file: str
+    """Name of the file: an sdist, or a wheel of whatever platform; of wheels only what they contain is read."""
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    include: tuple[str, ...] = (".",)
+    """Folders within the package in which headers are looked for; an sdist's own top folder is left out."""
+
+
+class GitPackage(Section):
+    """A git repository at a pinned commit."""
+
+    kind: Literal["git"]
+    url: str
+    """Anything that `git clone` takes: an https address or the path of a bare repository."""
+    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
+    include: tuple[str, ...] = (".",)
+
+
+class FolderPackage(Section):
+    """A folder of our own."""
+
+    kind: Literal["folder"]
+    path: str
+    include: tuple[str, ...] = (".",)
+
+
+Package = Annotated[PyPIPackage | GitPackage | FolderPackage, Field(discriminator="kind")]
+
+
+class KernelsSource(Section):
+    """Existing kernels, each a YAML file `<number>_<title>.yaml` that says what to take from which package."""
+
+    kind: Literal["kernels"]
+    path: str
+    """Folder of the YAML files."""
+    levels: dict[int, int] = Field(min_length=1)
+    """`{1: n}`: a folder is one level, with n kernels; what is found is checked against it."""
+    packages: dict[str, Package] = Field(min_length=1)
+    """Name that the entries use -> where its headers come from."""
+    tolerance: Tolerance = Tolerance(atol=1e-4, rtol=1e-4)
+    """Of data types for which an entry names none."""
+
+    @field_validator("levels")
+    @classmethod
+    def _one_level(cls, value: dict[int, int]) -> dict[int, int]:
+        if list(value) != [1]:
+            raise ValueError("a folder of kernels is one level: write {1: <number of kernels>}")
+        return value
+
+
+Source = Annotated[LocalSource | KernelBenchSource | KernelsSource, Field(discriminator="kind")]
+
+
+class Rounds(Section):
+    """How the rounds of `astra` and `astra_single` go on from each other."""
+
+    start_from: Literal["last", "best"] = "last"
+    """`last`: each round starts from the kernel of the round before, as in the paper; `best`: from the fastest one so
+    far that passed its whole suite, so that a regression is reverted."""
+    stop_at_floor_share: float | None = Field(None, gt=0, le=1)
+    """A kernel is asked about no more once the least time that the GPU can need is this share of its best version's
+    time, as a geometric mean over its suite; absent: every round is asked."""
+    notes: bool = False
+    """`astra` only: a role writes down what a kernel's rounds taught, for the plans of the kernels after it. Each job
+    then waits for the jobs before it; `batch_size: 1` takes kernel by kernel."""
 
 
 class Experiment(Section):
@@ -69,15 +144,18 @@ class Experiment(Section):
     language: Language = Language.PYTHON
     """What the model is asked to write."""
     samples: int = Field(1, ge=1)
-    """Answers to the same prompt."""
+    """Answers to the same prompt; for `astra`, candidates of a round, the best of which goes on."""
     turns: int = Field(1, ge=1)
-    """Answers in a row, each to the feedback on the one before; more than one only for `refine`."""
+    """Answers in a row, each to the feedback on the one before: more than one only for `refine`, and for `astra`, whose
+    turn 0 is the existing kernel, so that five rounds are `turns: 6`."""
     feedback: tuple[Feedback, ...] = ()
     """Beside the last kernel (G): its verdict and time (E), the profiler's table (P)."""
     hardware: str | None = None
     """A GPU of resources/hardware/gpus.yaml whose facts the prompt states."""
     files: str | None = None
     """Folder of solutions, for `files` alone: .cu, .cpp, .triton.py, .py, each with `definition: <name>` on top."""
+    astra: Rounds = Rounds()
+    """Options of the rounds, for `astra` and `astra_single` alone."""
     sampling: Sampling = Sampling()
     problems: tuple[str, ...] = ()
     """Only these, as `level1/19`; empty: all problems of the levels."""
@@ -98,7 +176,7 @@ class Experiment(Section):
 
     @model_validator(mode="after")
     def _turns_fit_method(self) -> Self:
-        if self.turns > 1 and self.method != "refine":
+        if self.turns > 1 and self.method != "refine" and self.method not in ASTRA:
             raise ValueError(f"turns: {self.turns} needs method: refine, not {self.method}")
         if self.samples > 1 and self.method == "gold":
             raise ValueError("gold has one sample: the reference itself")
@@ -106,6 +184,20 @@ class Experiment(Section):
             raise ValueError(f"feedback needs method: refine, not {self.method}")
         if "profile" in self.feedback and "execution" not in self.feedback:
             raise ValueError("feedback: profile comes on top of execution; write [execution, profile]")
+        return self
+
+    @model_validator(mode="after")
+    def _rounds_fit_method(self) -> Self:
+        if self.method not in ASTRA:
+            if self.astra != Rounds():
+                raise ValueError(f"astra: needs method: astra or astra_single, not {self.method}")
+            return self
+        if self.turns < 2:
+            raise ValueError(f"{self.method} needs turns: 2 or more; turn 0 is the existing kernel")
+        if self.language not in (Language.CUDA, Language.CPP):
+            raise ValueError(f"{self.method} needs language: cuda or cpp, as the kernels are, not {self.language}")
+        if self.astra.notes and self.method != "astra":
+            raise ValueError(f"astra.notes needs method: astra, not {self.method}")
         return self
 
     @field_validator("problems")
@@ -179,7 +271,8 @@ class Settings(Section):
     llm: LLM = LLM()
     judge: Protocol
     """The protocol of correctness and timing."""
-    baselines: tuple[Literal["torch_eager", "torch_compile"], ...] = ("torch_eager",)
+    baselines: tuple[Literal["torch_eager", "torch_compile", "upstream", "current"], ...] = ("torch_eager",)
+    """What speedup is measured against; one that a definition does not have is left out for it."""
     analysis: Analysis = Analysis()
     paths: Paths = Paths()
 
@@ -199,11 +292,12 @@ class Settings(Section):
                 hint = closest(experiment.source, self.sources)
                 raise ValueError(f"experiments.{name}.source: '{experiment.source}' is not in sources{hint}")
             self._check_problems(name, experiment, source)
+            self._check_rounds(name, experiment)
             for model in experiment.models:
                 self._check_model(name, experiment.method, model)
         return self
 
-    def _check_problems(self, name: str, experiment: Experiment, source: LocalSource | KernelBenchSource) -> None:
+    def _check_problems(self, name: str, experiment: Experiment, source: Source) -> None:
         for level in experiment.levels:
             if level not in source.levels:
                 known = sorted(source.levels)
@@ -213,6 +307,19 @@ class Settings(Section):
             if level not in experiment.levels or not 1 <= number <= source.levels[level]:
                 there = "; ".join(f"level {n} has problems 1 to {source.levels[n]}" for n in experiment.levels)
                 raise ValueError(f"experiments.{name}.problems: there is no '{problem}': {there}")
+
+    def _check_rounds(self, name: str, experiment: Experiment) -> None:
+        if experiment.method not in ASTRA:
+            return
+        where = f"experiments.{name}"
+        if not isinstance(self.sources[experiment.source], KernelsSource):
+            raise ValueError(f"{where}.source: {experiment.method} needs a source of kind: kernels")
+        if UPSTREAM not in self.baselines:
+            raise ValueError(f"{where}: {experiment.method} needs baselines: [..., {UPSTREAM}]")
+        if not self.judge.timing:
+            raise ValueError(f"{where}: {experiment.method} needs judge.timing: true")
+        if experiment.astra.notes and len(self.batches(name)) < 2:
+            raise ValueError(f"{where}.astra.notes: notes go from job to job, and there is one: set batch_size: 1")
 
     def _check_model(self, name: str, method: Method, model: str) -> None:
         provider, _, rest = model.partition("/")
@@ -275,7 +382,7 @@ def load(values: Mapping[str, Any], where: str = "config") -> Settings:
 def _describe(error: ValidationError) -> str:
     lines = []
     for item in error.errors(include_url=False):
-        path = ".".join(str(part) for part in item["loc"] if part not in ("local", "kernelbench"))
+        path = ".".join(str(part) for part in item["loc"] if part not in KINDS)
         if item["type"] == "extra_forbidden":
             lines.append(f"{path}: unknown key{_key_hint(item['loc'])}")
         else:
@@ -291,11 +398,16 @@ def _key_hint(location: tuple[int | str, ...]) -> str:
         Settings,
         LLM,
         Experiment,
+        Rounds,
         Analysis,
         Paths,
         Protocol,
         LocalSource,
         KernelBenchSource,
+        KernelsSource,
+        PyPIPackage,
+        GitPackage,
+        FolderPackage,
     ]
     sections.append(Sampling)
     names = {name for section in sections for name in section.model_fields}
@@ -328,6 +440,6 @@ def json_schema() -> str:
     return json.dumps(Settings.model_json_schema(), indent=2) + "\n"
 
 
-def parse_source(values: Mapping[str, Any]) -> LocalSource | KernelBenchSource:
+def parse_source(values: Mapping[str, Any]) -> Source:
     """One entry of `sources` that has been validated before."""
-    return TypeAdapter[LocalSource | KernelBenchSource](Source).validate_python(values)
+    return TypeAdapter[Source](Source).validate_python(values)

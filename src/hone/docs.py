@@ -16,7 +16,8 @@ PAGES: dict[str, tuple[type[records.Record], str]] = {
     ),
     "workload": (
         records.Workload,
-        "Made from a definition and its source's tolerance when it is judged. KernelBench problems have one each.",
+        "Made beside the definitions; `results/workloads/<source>/level<n>.jsonl`. A KernelBench problem has one, an\n"
+        "existing kernel those of its entry, some of them held out from every prompt. Solutions are judged on each.",
     ),
     "prompt": (
         records.Prompt,

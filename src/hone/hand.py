@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hone.bench import DEFINITIONS, Bench, read_definitions
+from hone.bench import DEFINITIONS, Bench, read_definitions, read_workloads
 from hone.config import closest, read
 from hone.errors import ConfigError
 from hone.methods.extract import ENTRY_POINTS
@@ -22,7 +22,7 @@ def judge_solution(solution: Solution, config: Path, *, again: bool = False) -> 
     if source not in settings.sources:
         hint = closest(source, settings.sources)
         raise ConfigError(f"the config has no source '{source}'{hint}", where=str(config))
-    bench, store = Bench(settings, {name: definition}), Path(settings.paths.store)
+    bench, store = Bench(settings, {name: definition}, read_workloads(DEFINITIONS)), Path(settings.paths.store)
     (trace,) = bench.judge([solution], bench.build([solution], store), store, again=again)
     return trace
 

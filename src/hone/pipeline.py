@@ -14,6 +14,7 @@ from hone.config import LLM, Experiment, Paths, Settings, Source
 from hone.errors import MachineError, located
 from hone.files import read_records, write_records
 from hone.records import (
+    TORCH_BASELINES,
     Answer,
     Build,
     BuildStatus,
@@ -24,9 +25,11 @@ from hone.records import (
     Record,
     Sampling,
     Solution,
+    Status,
     Tolerance,
     Trace,
     UnsupportedProblem,
+    Workload,
 )
 
 R = TypeVar("R", bound=Record)
@@ -41,12 +44,23 @@ def read_all(paths: Iterable[str | Path], kind: type[R]) -> list[R]:
     return [record for path in paths for record in read_records(Path(path), kind)]
 
 
+def workloads_by_definition(paths: Iterable[str | Path]) -> dict[str, list[Workload]]:
+    """Definition -> its workloads, in the order of the files."""
+    from hone.sources.workloads import group
+
+    return group(read_all(paths, Workload))
+
+
 def fetch_problems(name: str, source: Source, output: Path) -> None:
-    """A source's problem files, verified against the config; raises SourceError."""
+    """A source's problem files, or entries of existing kernels, verified against the config; raises SourceError."""
     from hone.sources.fetch import fetch
+    from hone.sources.kernels.fetch import fetch as fetch_kernels
 
     with located(f"sources.{name}"):
-        write_records(output, fetch(name, source))
+        if source.kind == "kernels":
+            write_records(output, fetch_kernels(name, source))
+        else:
+            write_records(output, fetch(name, source))
 
 
 def define_level(
@@ -54,31 +68,46 @@ def define_level(
     level: int,
     tolerance: Tolerance,
     *,
+    kind: str,
     baselines: Sequence[str],
     soundness: Path,
     versions: Path,
     definitions: Path,
+    workloads: Path,
     unsupported: Path,
 ) -> None:
-    """Definitions of one level, and the problems that cannot become one."""
+    """Definitions of one level and their workloads, and the problems that cannot become one.
+
+    A problem has one workload, an existing kernel (`kind: kernels`) those of its entry.
+    """
     from hone.sources import soundness as flags
     from hone.sources.inspect import define
+    from hone.sources.kernels.define import define as define_kernels
+    from hone.sources.kernels.fetch import KernelFile
     from hone.sources.problem import ProblemFile
+    from hone.sources.workloads import workload_of
 
-    files = [file for file in read_records(problems, ProblemFile) if file.level == level]
-    known = flags.read(soundness, versions).at(max(tolerance.atol, tolerance.rtol))
-    found, missing = define(files, known, baselines=tuple(baselines))
+    missing: list[UnsupportedProblem] = []
+    if kind == "kernels":
+        found, sized = define_kernels(read_records(problems, KernelFile), tolerance, baselines=baselines)
+    else:
+        files = [file for file in read_records(problems, ProblemFile) if file.level == level]
+        known = flags.read(soundness, versions).at(max(tolerance.atol, tolerance.rtol))
+        found, missing = define(files, known, baselines=[name for name in baselines if name in TORCH_BASELINES])
+        sized = [workload_of(definition, tolerance) for definition in found]
     write_records(definitions, found)
+    write_records(workloads, sized)
     write_records(unsupported, missing)
 
 
 def render(
-    name: str, experiment: Experiment, batch: Numbers, tolerance: Tolerance, definitions: Iterable[Path], output: Path
-) -> None:
+    name: str, experiment: Experiment, batch: Numbers, definitions: Iterable[Path], workloads: Iterable[Path],
+    output: Path,
+) -> None:  # fmt: skip
     """First prompts of a batch."""
     from hone.methods.render import Renderer, selected
 
-    renderer = Renderer(name, experiment, tolerance, PROMPTS, GPUS)
+    renderer = Renderer(name, experiment, workloads_by_definition(workloads), PROMPTS, GPUS)
     chosen = selected(read_all(definitions, Definition), experiment, batch)
     write_records(output, [renderer.first(definition) for definition in chosen])
 
@@ -87,8 +116,8 @@ def render_next(
     name: str,
     experiment: Experiment,
     batch: Numbers,
-    tolerance: Tolerance,
     definitions: Iterable[Path],
+    workloads: Iterable[Path],
     *,
     turn: int,
     candidates: Path,
@@ -104,11 +133,12 @@ def render_next(
     from hone.methods.feedback import previous_answer
     from hone.methods.render import Renderer, selected
 
-    renderer = Renderer(name, experiment, tolerance, PROMPTS, GPUS)
+    shown = workloads_by_definition(workloads)
+    renderer = Renderer(name, experiment, shown, PROMPTS, GPUS)
     known = {item.name: item for item in selected(read_all(definitions, Definition), experiment, batch)}
     by_id = {item.id: item for item in read_records(solutions, Solution)}
     built = {item.solution: item for item in read_records(builds, Build)}
-    judged = {item.solution: item for item in read_records(traces, Trace)}
+    judged = _telling(read_records(traces, Trace), shown)
     rows = read_records(candidates, Candidate)
     answerable = [row for row in rows if row.solution is None or judged[row.solution].status.resolved]
     if rows and not answerable:
@@ -122,6 +152,19 @@ def render_next(
         previous = previous_answer(row, by_id.get(key), built.get(key), judged.get(key), experiment.feedback)
         prompts.append(renderer.next(known[row.definition], turn, row.sample, previous))
     write_records(output, prompts)
+
+
+def _telling(traces: Iterable[Trace], workloads: Mapping[str, Sequence[Workload]]) -> dict[str, Trace]:
+    """Solution -> its trace on the first workload that may be shown, or on the first of them that it fails on."""
+    from hone.sources.workloads import visible
+
+    ids = {workload.id for items in workloads.values() for workload in visible(items)}
+    found: dict[str, Trace] = {}
+    for trace in traces:
+        known = found.get(trace.solution)
+        if trace.workload in ids and (known is None or known.status is Status.PASSED is not trace.status):
+            found[trace.solution] = trace
+    return found
 
 
 def generate(
@@ -184,11 +227,15 @@ def build(
     solutions: Path, definitions: Iterable[Path], *, store: Path, timeout_s: float, workers: int, device: str,
     output: Path,
 ) -> None:  # fmt: skip
-    """Shared objects, or what the compiler said, of a batch's solutions; MachineError when there is no compiler."""
+    """Shared objects, or what the compiler said, of a batch's solutions and of the existing kernels beside them.
+
+    MachineError when there is no compiler.
+    """
     from hone.build import build_all
+    from hone.build.kernels import with_kernels
 
     known = {item.name: item for item in read_all(definitions, Definition)}
-    kernels = read_records(solutions, Solution)
+    kernels = with_kernels(read_records(solutions, Solution), known, device)
     builds = build_all(
         kernels, known, store=store, timeout_s=timeout_s, workers=workers, extensions=device == "cuda", progress=True
     )
@@ -203,58 +250,40 @@ def judge(
     solutions: Path,
     builds: Path,
     definitions: Iterable[Path],
+    workloads: Iterable[Path],
     *,
     protocol: Protocol,
-    tolerance: Tolerance,
     baselines: Sequence[str],
     store: Path,
     output: Path,
 ) -> None:
-    """Verdicts and times of a batch's solutions."""
+    """Verdicts and times of a batch's solutions, one trace for each solution and workload of its definition."""
     from hone.judge.judging import judge_all
-    from hone.sources.workloads import workload_of
 
     kernels = read_records(solutions, Solution)
     needed = {kernel.definition for kernel in kernels}
     known = {item.name: item for item in read_all(definitions, Definition) if item.name in needed}
-    workloads = {name: workload_of(item, tolerance) for name, item in known.items()}
+    given = workloads_by_definition(workloads)
     compiled = {item.solution: item for item in read_records(builds, Build)}
-    traces = judge_all(
-        kernels, compiled, known, workloads, protocol, baselines=baselines, store=store, progress=True
-    )  # fmt: skip
+    traces = judge_all(kernels, compiled, known, given, protocol, baselines=baselines, store=store, progress=True)
     write_records(output, traces)
 
 
-def tables(
-    settings: Settings,
-    *,
-    definitions: Iterable[Path],
-    candidates: Iterable[Path],
-    solutions: Iterable[Path],
-    traces: Iterable[Path],
-    answers: Iterable[Path],
-    builds: Iterable[Path],
-    unsupported: Iterable[Path],
-    published: Path,
-    folder: Path,
-) -> None:
-    """All tables, as CSV and Markdown; `solutions` are those of the `files` experiments."""
+def tables(settings: Settings, files: Mapping[str, Iterable[Path]], *, published: Path, folder: Path) -> None:
+    """All tables, as CSV and Markdown; `files` go by the fields of `hone.analysis.run.RunRecords`."""
     from hone.analysis.provenance import Provenance
+    from hone.analysis.run import read_run
     from hone.analysis.stage import make_tables
 
-    make_tables(
-        settings,
-        definitions=read_all(definitions, Definition),
-        candidates=read_all(candidates, Candidate),
-        solutions=read_all(solutions, Solution),
-        traces=read_all(traces, Trace),
-        answers=read_all(answers, Answer),
-        builds=read_all(builds, Build),
-        unsupported=read_all(unsupported, UnsupportedProblem),
-        provenance=Provenance.of(settings, commit()),
-        published_dir=published,
-        out_dir=folder,
-    )
+    make_tables(settings, read_run(files), Provenance.of(settings, commit()), folder, published_dir=published)
+
+
+def pages(settings: Settings, experiment: str, files: Mapping[str, Iterable[Path]], folder: Path) -> None:
+    """A page for each kernel of an Astra experiment; `files` as for `tables`, of this experiment alone."""
+    from hone.analysis.pages import write_pages
+    from hone.analysis.run import read_run
+
+    write_pages(settings, experiment, read_run(files), folder)
 
 
 def figures(tables_folder: Path, folder: Path) -> None:
@@ -264,8 +293,8 @@ def figures(tables_folder: Path, folder: Path) -> None:
     make_figures(tables_folder, folder)
 
 
-def summary(results: Path, output: Path) -> None:
-    """One page with every table and figure."""
+def summary(results: Path, output: Path, trajectories: Sequence[Path] = ()) -> None:
+    """One page with every table and figure, and a link to each index of trajectory pages."""
     from hone.analysis.stage import write_summary
 
-    write_summary(results / "tables", results / "figures", output)
+    write_summary(results / "tables", results / "figures", output, trajectories)

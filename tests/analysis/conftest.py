@@ -1,11 +1,16 @@
+import shutil
 from pathlib import Path
 
 import pytest
 
+from .rounds import big_kit
 from .world import big_world
 
 
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory) -> Path:
-    """Tables of `big_world`."""
-    return big_world().make(tmp_path_factory.mktemp("tables"))
+    """Tables of `big_world`, with those of `big_kit` for Astra."""
+    folder = big_world().make(tmp_path_factory.mktemp("tables"))
+    for path in big_kit().make(tmp_path_factory.mktemp("astra")).glob("astra_*"):
+        shutil.copy(path, folder)
+    return folder

@@ -7,12 +7,15 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from hone.analysis.figures import draw
-from hone.analysis.render import read_table
+from hone.analysis.astra_tables import round_rows
+from hone.analysis.figures import draw, table_of
+from hone.analysis.render import read_table, to_frame
 from hone.analysis.show import show
 from hone.analysis.stage import FIGURE_NAMES, TABLE_NAMES, make_figures, write_summary
 from hone.errors import RecordError
 
+from .rounds import Kit, kernel
+from .rounds import settings_for as rounds_settings
 from .world import World, settings_for
 
 
@@ -56,7 +59,7 @@ def test_captions_hold_n_units_and_baseline(figures):
 
 def test_share_axes_run_from_zero_to_one(tables):
     for name in ("kernelbench_fast_p", "kernelbench_sampling", "kernelbench_refinement"):
-        for axis in draw(name, read_table(name, tables)).axes:
+        for axis in draw(name, read_table(table_of(name), tables)).axes:
             assert axis.get_ylim() == pytest.approx((-0.03, 1.03))
 
 
@@ -84,6 +87,55 @@ def test_summary_lists_everything_with_links_that_exist(tables, figures, tmp_pat
     links = re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
     assert len(links) == 2 * len(TABLE_NAMES) + len(FIGURE_NAMES)
     assert all((page.parent / link).is_file() for link in links)
+
+
+def test_summary_links_the_trajectory_pages(tables, figures, tmp_path):
+    page, folder = tmp_path / "summary.md", tmp_path / "pages" / "astra" / "multi"
+    write_summary(tables, figures, page, [folder])
+    assert "- [multi](pages/astra/multi/index.md)" in page.read_text(encoding="utf-8")
+    write_summary(tables, figures, page)
+    assert "Trajectories" not in page.read_text(encoding="utf-8")
+
+
+def test_the_trajectory_marks_failures_losses_winners_and_the_paper(tables, figures):
+    shown = texts(figures / "astra_trajectory.svg")
+    for words in ("multi: recorded/demo", "failed", "no verdict, or no credited time", "astra: published"):
+        assert words in shown
+    rounds = read_table("astra_rounds", tables)
+    axes = [axis for axis in draw("astra_trajectory", rounds).axes if axis.get_visible()]
+    assert [axis.get_title() for axis in axes] == ["silu_and_mul", "merge_attn_states", "rmsnorm"]
+    for axis in axes:
+        low, high = axis.get_ylim()
+        timed = rounds[rounds["kernel"] == axis.get_title()]["speedup"]
+        assert low < min(1, timed.min())
+        assert high > max(1, timed.max())
+
+
+def test_the_winner_so_far_is_the_suite_s_choice_and_not_the_best_by_luck():
+    kit = Kit(rounds_settings(1, multi={"turns": 3}), [kernel(1, "silu_and_mul")])
+    kit.start("multi")
+    kit.add("multi", 1, 1.5, 1.1)
+    kit.add("multi", 2, 1.2, 3.0)
+    (axis,) = draw("astra_trajectory", to_frame("astra_rounds", round_rows(kit.astra()))).axes
+    (step,) = [line for line in axis.lines if line.get_drawstyle() == "steps-post"]
+    assert list(step.get_ydata()) == pytest.approx([1.0, 1.1, 1.1])
+
+
+def test_shapes_show_held_out_workloads_hollow_and_the_floor(tables, figures):
+    shown = texts(figures / "astra_shapes.svg")
+    for words in ("multi: recorded/demo, held out", "upstream", "current", "failed or no verdict"):
+        assert words in shown
+    speedup, share = draw("astra_shapes", read_table("astra_shapes", tables)).axes[:2]
+    assert share.get_ylim()[0] == 0
+    assert share.get_ylim()[1] > 1
+    hollow = [line for line in speedup.lines if line.get_label().endswith("held out")]
+    assert hollow
+    assert all(line.get_markerfacecolor() == "none" for line in hollow)
+
+
+def test_shapes_without_a_floor_have_speedups_alone(tables):
+    table = read_table("astra_shapes", tables).assign(bandwidth_share=float("nan"))
+    assert len(draw("astra_shapes", table).axes) == table["kernel"].nunique()
 
 
 def test_the_terminal_table_fits_and_shows_bounds(tables):

@@ -155,3 +155,43 @@ def test_few_or_agreeing_problems_do_not_give_a_sure_share(shares):
     assert low < mean - 0.05
     assert high > mean + 0.03
     assert (low, high) == pytest.approx(metrics.wilson_interval(sum(shares), len(shares)))
+
+
+def test_the_interval_of_a_geometric_mean_by_hand():
+    # logarithms 0, 1, 2: mean 1, standard error 1/sqrt(3), Student's t with two degrees of freedom 4.302653
+    low, high = metrics.geometric_mean_interval([np.exp([0.0, 1.0, 2.0])], 0.95)
+    assert (math.log(low), math.log(high)) == pytest.approx((1 - 4.302653 / 3**0.5, 1 + 4.302653 / 3**0.5), abs=1e-5)
+
+
+def test_the_interval_of_a_geometric_mean_shrinks_with_more_kernels_and_workloads():
+    rng = np.random.default_rng(3)
+    groups = [np.exp(rng.normal(0.5, 0.2, 40)) for _ in range(3)]
+    width = {count: np.ptp(np.log(metrics.geometric_mean_interval(groups[:count]))) for count in (1, 3)}
+    assert width[3] < width[1]
+    assert width[1] == pytest.approx(2 * 1.96 * np.log(groups[0]).std() / 40**0.5, rel=0.1)
+    few = metrics.geometric_mean_interval([groups[0][:9]])
+    assert np.ptp(np.log(few)) > width[1]
+    assert metrics.geometric_mean_interval(groups) == metrics.geometric_mean_interval(groups)
+
+
+def test_groups_weigh_the_same_whatever_their_size():
+    low, high = metrics.geometric_mean_interval([np.full(100, 4.0), np.full(10, 1.0)])
+    assert (low, high) == pytest.approx((2.0, 2.0))
+    assert metrics.geometric_mean_interval([np.full(3, 4.0), np.full(2, 1.0)]) == pytest.approx((2.0, 2.0))
+
+
+def test_the_student_interval_covers_as_often_as_it_says():
+    rng = np.random.default_rng(7)
+    hits = 0
+    for _ in range(400):
+        low, high = metrics.geometric_mean_interval([np.exp(rng.normal(0.3, 0.2, 6)), np.exp(rng.normal(0.5, 0.4, 7))])
+        hits += low <= math.exp(0.4) <= high
+    assert 0.92 < hits / 400 < 0.98
+
+
+def test_an_interval_needs_two_positive_values_in_each_group():
+    assert all(math.isnan(end) for end in metrics.geometric_mean_interval([[2.0]]))
+    assert all(math.isnan(end) for end in metrics.geometric_mean_interval([[2.0, 3.0], [1.0]]))
+    assert all(math.isnan(end) for end in metrics.geometric_mean_interval([]))
+    with pytest.raises(ValueError, match="positive"):
+        metrics.geometric_mean_interval([[1.0, 0.0]])

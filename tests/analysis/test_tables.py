@@ -20,6 +20,13 @@ DESIGN = {
     "kernelbench_errors": "experiment model level category count",
     "kernelbench_sampling": "experiment model level k p n fast_p ci_low ci_high",
     "kernelbench_refinement": "experiment model level turn p n fast_p ci_low ci_high",
+    "astra_main": "kernel method rounds correct speedup ci_low ci_high loc_before loc_after",
+    "astra_single_vs_multi": "kernel method speedup",
+    "astra_shapes": (
+        "kernel method workload dtype held_out bytes baseline baseline_us optimised_us speedup bandwidth_share"
+    ),
+    "astra_ablation": "kernel experiment model changed speedup gain",
+    "astra_rounds": "kernel method model turn sample status speedup kept",
     "judge_gold": "definition status speedup gpu_held_s wall_s",
     "judge_exploits": "exploit group language status expected speedup earned",
     "judge_repeatability": "definition workload solution run speedup",
@@ -100,6 +107,25 @@ def test_a_doubtful_time_is_shown_and_earns_nothing(tmp_path):
     assert (fast["unresolved"], fast["doubtful"], fast["geomean_speedup"]) == (0, 1, pytest.approx(2.0))
     shown = row_of(read_table("kernelbench_speedups", tmp_path), definition=PROBLEMS[0])
     assert (shown["speedup"], shown["findings"]) == (pytest.approx(50.0), "below_floor")
+
+
+def test_baselines_that_a_problem_lacks_have_no_rows(tmp_path):
+    settings = settings_for(
+        {1: 4}, None, ("torch_eager", "upstream", "current"), one={"limit": 2}, gold={"method": "gold"}
+    )
+    with_kernel = definition(1, 2).model_copy(update={"kernels": {"upstream": "x"}, "kernel_language": "cpp"})
+    made = World(settings, [definition(1, 1), with_kernel])
+    for problem in PROBLEMS[:2]:
+        made.add((problem, 0, 0), 2.0, "gold")
+    made.add((PROBLEMS[0], 0, 0), 2.0)
+    made.make(tmp_path)
+    found = read_table("judge_gold", tmp_path)
+    assert list(zip(found["definition"], found["baseline"], strict=True)) == [
+        (PROBLEMS[0], "torch_eager"),
+        (PROBLEMS[1], "torch_eager"),
+        (PROBLEMS[1], "upstream"),
+    ]
+    assert set(read_table("kernelbench_fast_p", tmp_path)["baseline"]) == {"torch_eager", "upstream"}
 
 
 def test_sampling_by_hand(tmp_path):

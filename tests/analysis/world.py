@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from hone.analysis.provenance import Provenance
+from hone.analysis.run import RunRecords
 from hone.analysis.stage import make_tables
 from hone.config import Settings, load
 from hone.records import (
@@ -29,7 +30,8 @@ from hone.records import (
     digest,
 )
 
-PUBLISHED = Path(__file__).parents[2] / "resources" / "published"
+RESOURCES = Path(__file__).parents[2] / "resources"
+PUBLISHED, COPIES = RESOURCES / "published", RESOURCES / "hardware" / "copy_bandwidth.csv"
 
 
 def settings_for(levels=None, model_names=None, baselines=("torch_eager",), **experiments) -> Settings:
@@ -170,10 +172,13 @@ class World:
     def make(self, folder: Path) -> Path:
         """Write the tables and return their folder."""
         provenance = Provenance.of(self.settings, "abc123")
-        records = (self.definitions, self.candidates, self.traces, self.answers)
-        further = {"solutions": self.solutions, "builds": self.builds, "published_dir": PUBLISHED}
-        make_tables(self.settings, *records, provenance, folder, **further)
+        make_tables(self.settings, self.records(), provenance, folder, published_dir=PUBLISHED, copy_bandwidths=COPIES)
         return folder
+
+    def records(self) -> RunRecords:
+        """All of them."""
+        known = {"definitions": self.definitions, "candidates": self.candidates, "solutions": self.solutions}
+        return RunRecords(**known, builds=self.builds, traces=self.traces, answers=self.answers)
 
 
 def big_world(models=("recorded/demo", "openai/o4-mini"), levels=None) -> World:

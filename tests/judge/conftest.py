@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from hone.build import build_all
+from hone.build.kernels import with_kernels
 from hone.judge.judging import judge_all
 from hone.records import (
     Argument,
@@ -134,12 +135,15 @@ class Bench:
         self.store = store
 
     def judge(self, item, *solutions, workload=None, **options) -> list[Trace]:
-        return self.judge_many([item], solutions, {item.name: workload or workload_of(item)}, **options)
+        """On one workload, or on a list of them."""
+        chosen = workload if isinstance(workload, list) else [workload or workload_of(item)]
+        return self.judge_many([item], solutions, {item.name: chosen}, **options)
 
     def judge_many(self, items, solutions, workloads=None, protocol=QUICK, **options) -> list[Trace]:
         known = {item.name: item for item in items}
-        workloads = workloads or {name: workload_of(item) for name, item in known.items()}
-        builds = build_all(solutions, known, store=self.store, timeout_s=60, workers=2, progress=False)
+        workloads = workloads or {name: [workload_of(item)] for name, item in known.items()}
+        compiled = with_kernels(solutions, known, protocol.device)
+        builds = build_all(compiled, known, store=self.store, timeout_s=60, workers=2, progress=False)
         by_solution = {build.solution: build for build in builds}
         options = {"store": self.store, "progress": False, **options}
         return judge_all(solutions, by_solution, known, workloads, protocol, **options)

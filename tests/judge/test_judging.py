@@ -166,7 +166,7 @@ def test_statuses_that_follow_from_the_build(tmp_path, language, build_status, s
     solution = solution_of(item, "text", language)
     artifact = "builds/none.so" if build_status is BuildStatus.BUILT else None
     build = Build(solution=solution.id, status=build_status, artifact=artifact, log="x\nx: error: so\n")
-    known, loads = {item.name: item}, {item.name: workload_of(item)}
+    known, loads = {item.name: item}, {item.name: [workload_of(item)]}
     trace = only(judge_all([solution], {solution.id: build}, known, loads, QUICK, store=tmp_path, progress=False))
     assert trace.status is status
     assert trace.detail
@@ -176,7 +176,7 @@ def test_missing_records_are_named(tmp_path):
     item = scale_definition()
     solution = solution_of(item, "text")
     with pytest.raises(RecordError, match="build"):
-        judge_all([solution], {}, {item.name: item}, {item.name: workload_of(item)}, QUICK, store=tmp_path)
+        judge_all([solution], {}, {item.name: item}, {item.name: [workload_of(item)]}, QUICK, store=tmp_path)
 
 
 # ---------------------------------------------------------------------------------------------------- store
@@ -235,7 +235,7 @@ def test_a_build_for_another_machine_is_not_judged(bench, tmp_path):
     item = scale_definition()
     solution = solution_of(item, SCALE_CPP)
     (build,) = build_all([solution], {item.name: item}, store=tmp_path, timeout_s=60, workers=1, progress=False)
-    known, loads = {item.name: item}, {item.name: workload_of(item)}
+    known, loads = {item.name: item}, {item.name: [workload_of(item)]}
     builds = {solution.id: build.model_copy(update={"target": "another CPU"})}
     trace = only(judge_all([solution], builds, known, loads, UNTIMED, store=tmp_path, progress=False))
     assert trace.status is Status.MACHINE_ERROR
@@ -246,7 +246,7 @@ def test_a_slow_compiler_is_not_held_against_the_source_for_good(tmp_path):
     item = scale_definition()
     solution = solution_of(item, "text")
     build = Build(solution=solution.id, status=BuildStatus.TIMEOUT, log="the compiler took over 1 s")
-    known, loads = {item.name: item}, {item.name: workload_of(item)}
+    known, loads = {item.name: item}, {item.name: [workload_of(item)]}
     judge_all([solution], {solution.id: build}, known, loads, QUICK, store=tmp_path, progress=False)
     assert not list(tmp_path.rglob("*.json"))
 

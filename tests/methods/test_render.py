@@ -9,16 +9,25 @@ from hone.config import Experiment
 from hone.errors import ConfigError
 from hone.methods.feedback import Previous
 from hone.methods.render import Renderer, selected
-from hone.records import Definition, Tolerance
+from hone.records import Definition, Tolerance, Workload
 
 PROMPTS, GPUS = Path("config/prompts"), Path("resources/hardware/gpus.yaml")
 METHODS = ("zero_shot", "one_shot", "few_shot", "refine")
 LANGUAGES = ("python", "cpp", "cuda", "triton")
 
 
+class Workloads(dict):
+    """One workload for any definition that is asked for."""
+
+    def __missing__(self, name):
+        axes, tolerance = {"rows": 4, "columns": 8}, Tolerance(atol=1e-4, rtol=1e-3)
+        own = Workload(definition=name, name="own", axes=axes, tolerance=tolerance)
+        return [own.model_copy(update={"held_out": True, "dtype": "hidden"}), own]
+
+
 def renderer(prompts=PROMPTS, **changes):
     values = {"method": "one_shot", "source": "tiny", "levels": (1,), "language": "cpp", **changes}
-    return Renderer("e", Experiment.model_validate(values), Tolerance(atol=1e-4, rtol=1e-3), prompts, GPUS)
+    return Renderer("e", Experiment.model_validate(values), Workloads(), prompts, GPUS)
 
 
 def text(prompt):

@@ -256,3 +256,13 @@ def test_the_workload_is_the_problem_as_given(outcome):
     loose, tight = (workload_of(definition, Tolerance(atol=t, rtol=t)) for t in (1e-2, 1e-4))
     assert (loose.definition, loose.name, loose.axes) == (definition.name, "as_given", definition.axes)
     assert loose.id != tight.id
+
+
+def test_what_returns_nothing_is_a_problem_only_where_results_are_in_place(tmp_path):
+    body = "class Model(nn.Module):\n    def forward(self, x): x.mul_(2)\n"
+    rest = "def get_inputs(): return [torch.randn(N, K)]\ndef get_init_inputs(): return []\n"
+    files = files_of(tmp_path, {"1_in_place": body + rest})
+    defined, (unsupported,) = define(files, Soundness())
+    assert (defined, unsupported.reason) == ([], "forward returns nothing")
+    (found,), none = define(files, Soundness(), in_place=True)
+    assert (found.outputs, none) == ((), [])

@@ -5,12 +5,14 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from hone.code import code_digest
-from hone.config import UNPROMPTED, load, model_slug
+from hone.config import ASTRA, UNPROMPTED, load, model_slug
 from hone.errors import HoneError
 from hone.files import require_writable
 from hone.llm.names import parse_model
 from hone.locks import forget_dead_runs
 from hone.methods.files import source_files
+from hone.methods.templates import Templates
+from hone.pipeline import PROMPTS
 from hone.references import check_references
 
 try:
@@ -27,6 +29,9 @@ run_lock = forget_dead_runs(Path(".snakemake"))
 PROMPTED = [
     name for name, item in settings.experiments.items() if item.method not in UNPROMPTED
 ]
+# Those that improve existing kernels round by round; the others write theirs from a prompt alone.
+ROUNDS = [name for name in PROMPTED if settings.experiments[name].method in ASTRA]
+FROM_SCRATCH = [name for name in PROMPTED if name not in ROUNDS]
 GOLD = [name for name, item in settings.experiments.items() if item.method == "gold"]
 FILES = [name for name, item in settings.experiments.items() if item.method == "files"]
 LEVELS = sorted(
@@ -54,7 +59,14 @@ wildcard_constraints:
     batch=r"\d{3}",
 
 
+def only(experiments):
+    """Wildcard constraint: one of these experiments; matches nothing where there are none."""
+    return "|".join(experiments) or "(?!)"
+
+
 # Paths.
+
+SUITES = "results/suites/{experiment}/{model}/{batch}.jsonl"
 
 
 def shard(stage, turn="{turn}", batch="{batch}"):
@@ -62,9 +74,46 @@ def shard(stage, turn="{turn}", batch="{batch}"):
     return f"results/{stage}/{{experiment}}/{{model}}/turn{turn}/{batch}.jsonl"
 
 
+def role_file(kind, turn="{turn}", role="{role}", batch="{batch}"):
+    """What a role of `astra` is asked (`prompts`) or says (`answers`) about a batch in a turn."""
+    return (
+        f"results/roles/{{experiment}}/{{model}}/turn{turn}/{role}/{batch}.{kind}.jsonl"
+    )
+
+
 def first_prompts(experiment, batch):
     """First prompts are the same for every model."""
-    return f"results/prompts/{experiment}/{batch}.jsonl"
+    if experiment not in ROUNDS:
+        return f"results/prompts/{experiment}/{batch}.jsonl"
+    return [
+        role_file("prompts", 0, first_role(experiment), batch).format(
+            experiment=experiment, model=model_slug(model)
+        )
+        for model in settings.experiments[experiment].models
+    ]
+
+
+def first_role(experiment):
+    """Who is asked for a kernel's test suite."""
+    return (
+        "single"
+        if settings.experiments[experiment].method == "astra_single"
+        else "testing"
+    )
+
+
+def role_places(experiment):
+    """(turn, role, batch) of every question to a role that is not answered with a kernel."""
+    item = settings.experiments[experiment]
+    batches = settings.batches(experiment)
+    asked = [(0, first_role(experiment))]
+    if item.method == "astra":
+        for turn in range(1, item.turns):
+            asked += [(turn, "profiling"), (turn, "planning")]
+    found = [(turn, role, batch) for turn, role in asked for batch in batches]
+    if item.astra.notes:  # the last batch's note would be read by nobody
+        found += [(item.turns, "experience", batch) for batch in batches[:-1]]
+    return found
 
 
 def last_turn(stage):
@@ -72,13 +121,27 @@ def last_turn(stage):
 
 
 def every_shard(stage, experiments):
+    """A stage's files of all turns; `answers` includes those of the roles."""
     return [
-        shard(stage, turn, batch).format(experiment=name, model=model_slug(model))
+        path.format(experiment=name, model=model_slug(model))
         for name in experiments
         for model in settings.experiments[name].models
-        for turn in range(settings.experiments[name].turns)
-        for batch in settings.batches(name)
+        for path in shards_of(stage, name)
     ]
+
+
+def shards_of(stage, experiment):
+    """As `every_shard`, for one experiment and any model; turn 0 of rounds has an existing kernel and no answer."""
+    asks_roles = stage == "answers" and experiment in ROUNDS
+    turns = range(1 if asks_roles else 0, settings.experiments[experiment].turns)
+    found = [
+        shard(stage, turn, batch)
+        for turn in turns
+        for batch in settings.batches(experiment)
+    ]
+    if asks_roles:
+        found += [role_file("answers", *place) for place in role_places(experiment)]
+    return found
 
 
 def judge_threads():
@@ -122,18 +185,21 @@ def batch_numbers(wildcards):
     )
 
 
-def tolerance(wildcards):
-    return settings.sources[
-        settings.experiments[wildcards.experiment].source
-    ].tolerance.model_dump()
-
-
 # Inputs.
 
 
 def local_problems(wildcards):
+    """The files of our own that a source is made of."""
     source = settings.sources[wildcards.source]
-    return sorted(glob(f"{source.path}/level*/*.py")) if source.kind == "local" else []
+    if source.kind == "local":
+        return sorted(glob(f"{source.path}/level*/*.py"))
+    if source.kind != "kernels":
+        return []
+    folders = [item.path for item in source.packages.values() if item.kind == "folder"]
+    inside = [path for folder in folders for path in Path(folder).rglob("*")]
+    return sorted(
+        [*glob(f"{source.path}/*.yaml"), *(str(p) for p in inside if p.is_file())]
+    )
 
 
 def definitions_of(wildcards):
@@ -143,12 +209,37 @@ def definitions_of(wildcards):
     return [f"results/definitions/{source}/level{level}.jsonl" for level in levels]
 
 
+def workloads_of(wildcards):
+    """What a batch's solutions are judged on: all workloads of its problems, or the suite that agents chose."""
+    if wildcards.experiment in ROUNDS:
+        return [SUITES]
+    return given_workloads(wildcards)
+
+
+def given_workloads(wildcards):
+    """All workloads of a batch's problems, held-out ones included."""
+    return [
+        path.replace("/definitions/", "/workloads/", 1)
+        for path in definitions_of(wildcards)
+    ]
+
+
 def templates(wildcards):
     """What a method's prompts are made of: editing one file is a change of that method alone."""
     method = settings.experiments[wildcards.experiment].method
     return sorted(
         glob(f"config/prompts/{method}/*.md") + glob("config/prompts/parts/*.md")
     )
+
+
+def role_templates(role):
+    """The template of one role and what it includes: editing it is a change of that role alone."""
+
+    def files(wildcards):
+        method = settings.experiments[wildcards.experiment].method
+        return Templates(PROMPTS).files(f"{method}/{role}.md")
+
+    return files
 
 
 def files_of_experiment(wildcards):
@@ -179,7 +270,14 @@ def solutions_of_turn(wildcards):
 
 
 def solutions_behind_gate(wildcards):
-    checkpoints.gate.get(
-        experiment=wildcards.experiment, model=wildcards.model, turn=wildcards.turn
-    )
+    pass_gate(wildcards, wildcards.turn)
     return shard("solutions")
+
+
+def pass_gate(wildcards, turn):
+    """Plan the job at hand once a turn's kernels are there, so that equal ones cut it off."""
+    place = {"experiment": wildcards.experiment, "model": wildcards.model, "turn": turn}
+    if wildcards.experiment in ROUNDS:
+        checkpoints.round_gate.get(**place, batch=wildcards.batch)
+    else:
+        checkpoints.gate.get(**place)

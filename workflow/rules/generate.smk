@@ -4,11 +4,12 @@
 rule render:
     input:
         definitions=definitions_of,
+        workloads=workloads_of,
         templates=templates,
         examples=sorted(glob("config/prompts/examples/*/*")),
         gpus="resources/hardware/gpus.yaml",
     output:
-        first_prompts("{experiment}", "{batch}"),
+        "results/prompts/{experiment}/{batch}.jsonl",
     log:
         "results/logs/render/{experiment}/{batch}.log",
     conda:
@@ -16,7 +17,6 @@ rule render:
     params:
         experiment=experiment_params(*SELECTION, "language", "samples", "hardware"),
         batch=batch_numbers,
-        tolerance=tolerance,
         code=code_digest("methods", "launcher", "records", "sources/workloads"),
     script:
         "../scripts/render.py"
@@ -25,6 +25,7 @@ rule render:
 rule render_next:
     input:
         definitions=definitions_of,
+        workloads=workloads_of,
         templates=templates,
         examples=sorted(glob("config/prompts/examples/*/*")),
         gpus="resources/hardware/gpus.yaml",
@@ -36,6 +37,8 @@ rule render_next:
         shard("feedback"),
     log:
         "results/logs/render_next/{experiment}/{model}/turn{turn}/{batch}.log",
+    wildcard_constraints:
+        experiment=only(FROM_SCRATCH),
     conda:
         "../../envs/hone.yaml"
     params:
@@ -43,7 +46,6 @@ rule render_next:
             *SELECTION, "language", "samples", "hardware", "feedback", "turns"
         ),
         batch=batch_numbers,
-        tolerance=tolerance,
         code=code_digest("methods", "launcher", "records", "sources/workloads"),
     script:
         "../scripts/render_next.py"
@@ -83,7 +85,7 @@ if PROMPTED:
         log:
             "results/logs/extract/{experiment}/{model}/turn{turn}/{batch}.log",
         wildcard_constraints:
-            experiment="|".join(PROMPTED),
+            experiment=only(FROM_SCRATCH),
         conda:
             "../../envs/hone.yaml"
         params:

@@ -6,6 +6,7 @@ rule judge:
         solutions=solutions_behind_gate,
         builds=shard("builds"),
         definitions=definitions_of,
+        workloads=workloads_of,
     output:
         shard("traces"),
     log:
@@ -22,9 +23,9 @@ rule judge:
         protocol=settings.judge.model_dump(mode="json"),
         baselines=settings.baselines,
         store=settings.paths.store,
-        tolerance=tolerance,
         code=code_digest(
             "build/extension_call",
+            "build/kernels",
             "judge",
             "launcher",
             "records",

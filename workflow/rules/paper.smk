@@ -5,6 +5,11 @@ TABLES = [
     "kernelbench_sampling",
     "kernelbench_refinement",
     "kernelbench_speedups",
+    "astra_main",
+    "astra_single_vs_multi",
+    "astra_shapes",
+    "astra_ablation",
+    "astra_rounds",
     "judge_gold",
     "judge_exploits",
     "judge_cost",
@@ -16,27 +21,68 @@ FIGURES = [
     "kernelbench_sampling",
     "kernelbench_refinement",
     "kernelbench_speedups",
+    "astra_trajectory",
+    "astra_shapes",
     "llm_cost",
     "judge_cost",
 ]
 
 
+def every_suite(experiments):
+    """The suites that the roles of rounds asked for."""
+    return [
+        SUITES.format(experiment=name, model=model_slug(model), batch=batch)
+        for name in experiments
+        for model in settings.experiments[name].models
+        for batch in settings.batches(name)
+    ]
+
+
+# What the tables are made of, by the fields of hone.analysis.run.RunRecords.
+NOT_ROUNDS = [name for name in settings.experiments if name not in ROUNDS]
+RECORDS = {
+    "definitions": [
+        f"results/definitions/{source}/level{level}.jsonl" for source, level in LEVELS
+    ],
+    "unsupported": [
+        f"results/definitions/{source}/level{level}.unsupported.jsonl"
+        for source, level in LEVELS
+    ],
+    "workloads": [
+        f"results/workloads/{source}/level{level}.jsonl" for source, level in LEVELS
+    ],
+    "candidates": every_shard("candidates", settings.experiments),
+    "solutions": every_shard("solutions", [*FILES, *ROUNDS]),
+    "builds": every_shard("builds", settings.experiments),
+    "traces": every_shard("traces", NOT_ROUNDS),
+    "suites": every_suite(ROUNDS),
+    "suite_traces": every_shard("traces", ROUNDS),
+    "evaluations": every_shard("evaluations", ROUNDS),
+    "answers": every_shard("answers", PROMPTED),
+}
+
+
+def records_of(experiment):
+    """What the pages of one experiment are made of."""
+    source = settings.experiments[experiment].source
+    stages = ("candidates", "solutions", "builds", "evaluations", "answers")
+    of_source = ("definitions", "unsupported", "workloads")
+    found = {stage: every_shard(stage, [experiment]) for stage in stages}
+    found |= {
+        name: [path for path in RECORDS[name] if f"/{source}/" in path]
+        for name in of_source
+    }
+    return found | {
+        "suites": every_suite([experiment]),
+        "suite_traces": every_shard("traces", [experiment]),
+    }
+
+
 rule tables:
     input:
-        definitions=[
-            f"results/definitions/{source}/level{level}.jsonl"
-            for source, level in LEVELS
-        ],
-        unsupported=[
-            f"results/definitions/{source}/level{level}.unsupported.jsonl"
-            for source, level in LEVELS
-        ],
-        candidates=every_shard("candidates", settings.experiments),
-        solutions=every_shard("solutions", FILES),  # their comments say what is expected
-        builds=every_shard("builds", settings.experiments),
-        traces=every_shard("traces", settings.experiments),
-        answers=every_shard("answers", PROMPTED),
+        **RECORDS,
         published=sorted(glob("resources/published/*.csv")),
+        copy_bandwidths="resources/hardware/copy_bandwidth.csv",
     output:
         csv=report(
             expand("results/tables/{table}.csv", table=TABLES),
@@ -52,9 +98,49 @@ rule tables:
         settings=settings.model_dump(
             mode="json", include={"sources", "experiments", "analysis", "baselines"}
         ),
-        code=code_digest("analysis", "methods/files", "records"),
+        records=list(RECORDS),
+        code=code_digest(
+            "analysis",
+            "judge/layout",
+            "methods/astra",
+            "methods/files",
+            "records",
+            "sources/workloads",
+        ),
     script:
         "../scripts/tables.py"
+
+
+if ROUNDS:
+
+    rule pages:
+        # Every version of every kernel: they quote the existing kernels' sources, so they are never committed.
+        input:
+            unpack(lambda wildcards: records_of(wildcards.experiment)),
+        output:
+            report(
+                directory("results/pages/astra/{experiment}"),
+                patterns=["{kernel}.md"],
+                category="Trajectories",
+                caption="../report/trajectory.rst",
+            ),
+        log:
+            "results/logs/pages/{experiment}.log",
+        wildcard_constraints:
+            experiment="|".join(ROUNDS),
+        localrule: True
+        conda:
+            "../../envs/hone.yaml"
+        params:
+            settings=settings.model_dump(
+                mode="json", include={"sources", "experiments", "baselines"}
+            ),
+            records=lambda wildcards: list(records_of(wildcards.experiment)),
+            code=code_digest(
+                "analysis", "methods/astra", "records", "sources/workloads"
+            ),
+        script:
+            "../scripts/pages.py"
 
 
 rule figures:
@@ -81,6 +167,7 @@ rule summary:
     input:
         tables=rules.tables.output.md,
         figures=rules.figures.output,
+        pages=expand("results/pages/astra/{experiment}", experiment=ROUNDS),
     output:
         report("results/summary.md", category="Summary"),
     log:

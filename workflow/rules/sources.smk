@@ -1,4 +1,5 @@
-# A benchmark's repository at its pinned commit, or a folder of our own -> problem files -> definitions.
+# A benchmark's repository at its pinned commit, or a folder of our own -> problem files -> definitions and workloads.
+# Existing kernels: packages -> headers that they need -> stand-alone sources, definitions and workloads.
 
 
 rule fetch:
@@ -28,6 +29,7 @@ rule define:
         versions="resources/kernelbench_versions.csv",
     output:
         definitions="results/definitions/{source}/level{level}.jsonl",
+        workloads="results/workloads/{source}/level{level}.jsonl",
         unsupported="results/definitions/{source}/level{level}.unsupported.jsonl",
     log:
         "results/logs/define/{source}/level{level}.log",
@@ -38,6 +40,7 @@ rule define:
             wildcards.source
         ].tolerance.model_dump(),
         baselines=settings.baselines,
-        code=code_digest("sources", "records"),
+        kind=lambda wildcards: settings.sources[wildcards.source].kind,
+        code=code_digest("sources", "records", "launcher", "judge/layout"),
     script:
         "../scripts/define.py"

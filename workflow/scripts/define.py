@@ -11,9 +11,11 @@ with reported(snakemake.log):
         Path(snakemake.input.problems),
         int(snakemake.wildcards.level),
         Tolerance.model_validate(snakemake.params.tolerance),
+        kind=snakemake.params.kind,
         baselines=snakemake.params.baselines,
         soundness=Path(snakemake.input.soundness),
         versions=Path(snakemake.input.versions),
         definitions=Path(snakemake.output.definitions),
+        workloads=Path(snakemake.output.workloads),
         unsupported=Path(snakemake.output.unsupported),
     )

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.pipeline import judge
-from hone.records import Protocol, Tolerance
+from hone.records import Protocol
 from hone.stage import reported
 
 with reported(snakemake.log):
@@ -11,8 +11,8 @@ with reported(snakemake.log):
         Path(snakemake.input.solutions),
         Path(snakemake.input.builds),
         [Path(path) for path in snakemake.input.definitions],
+        [Path(path) for path in snakemake.input.workloads],
         protocol=Protocol.model_validate(snakemake.params.protocol),
-        tolerance=Tolerance.model_validate(snakemake.params.tolerance),
         baselines=snakemake.params.baselines,
         store=Path(snakemake.params.store),
         output=Path(snakemake.output[0]),

@@ -1,4 +1,4 @@
-"""One page that lists every table and figure."""
+"""One page that lists every table, figure and trajectory."""
 
 from pathlib import Path
 
@@ -6,4 +6,5 @@ from hone.pipeline import summary
 from hone.stage import reported
 
 with reported(snakemake.log):
-    summary(Path(snakemake.output[0]).parent, Path(snakemake.output[0]))
+    output = Path(snakemake.output[0])
+    summary(output.parent, output, [Path(folder) for folder in snakemake.input.pages])

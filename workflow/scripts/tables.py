@@ -7,15 +7,10 @@ from hone.pipeline import tables
 from hone.stage import reported
 
 with reported(snakemake.log):
+    records = {name: map(Path, snakemake.input[name]) for name in snakemake.params.records}
     tables(
         load({**snakemake.config, **snakemake.params.settings}),
-        definitions=[Path(path) for path in snakemake.input.definitions],
-        candidates=[Path(path) for path in snakemake.input.candidates],
-        solutions=[Path(path) for path in snakemake.input.solutions],
-        traces=[Path(path) for path in snakemake.input.traces],
-        answers=[Path(path) for path in snakemake.input.answers],
-        builds=[Path(path) for path in snakemake.input.builds],
-        unsupported=[Path(path) for path in snakemake.input.unsupported],
+        records,
         published=Path("resources/published"),
         folder=Path(snakemake.output.csv[0]).parent,
     )

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from hone.analysis import plotting
+from hone.analysis.astra_figures import shapes_figure, trajectory_figure
 from hone.analysis.frames import CATEGORIES
 from hone.analysis.plotting import colours, distinct, grid, legend_below, markers, no_rows, share_axis
 
@@ -27,12 +28,12 @@ BAR_IN = 0.3
 
 
 def draw(name: str, table: pd.DataFrame) -> Figure:
-    """The figure of a table, by its name in FIGURES; one that says "no rows" for an empty table."""
-    title, function = FIGURES[name]
+    """A figure by its name in FIGURES, of the table `table_of(name)`; one that says "no rows" for an empty table."""
+    drawing = FIGURES[name]
     with mpl.rc_context(plotting.STYLE):
-        figure = function(table) if len(table) else no_rows(title)
+        figure = drawing.function(table) if len(table) else no_rows(drawing.title)
         if len(table):
-            figure.suptitle(title)
+            figure.suptitle(drawing.title)
         return figure
 
 
@@ -329,13 +330,29 @@ def _bar_names(axes: Any, labels: list[str]) -> None:
         axis.xaxis.set_major_locator(MaxNLocator(5))
 
 
-FIGURES: dict[str, tuple[str, Callable[[pd.DataFrame], Figure]]] = {
-    "kernelbench_fast_p": ("fast_p: correct and more than p times as fast", fast_p_figure),
-    "kernelbench_errors": ("Outcomes of the answers", errors_figure),
-    "kernelbench_speedups": ("Speedup of correct kernels", speedups_figure),
-    "kernelbench_sampling": ("Repeated sampling: best of k samples", sampling_figure),
-    "kernelbench_refinement": ("Iterative refinement: best kernel so far", refinement_figure),
-    "llm_cost": ("Cost of the language models", llm_cost_figure),
-    "judge_cost": ("Time spent on builds and verdicts", judge_cost_figure),
+class Drawing(NamedTuple):
+    """One figure."""
+
+    title: str
+    function: Callable[[pd.DataFrame], Figure]
+    table: str = ""
+    """What it is drawn from, where that has another name."""
+
+
+FIGURES: dict[str, Drawing] = {
+    "kernelbench_fast_p": Drawing("fast_p: correct and more than p times as fast", fast_p_figure),
+    "kernelbench_errors": Drawing("Outcomes of the answers", errors_figure),
+    "kernelbench_speedups": Drawing("Speedup of correct kernels", speedups_figure),
+    "kernelbench_sampling": Drawing("Repeated sampling: best of k samples", sampling_figure),
+    "kernelbench_refinement": Drawing("Iterative refinement: best kernel so far", refinement_figure),
+    "astra_trajectory": Drawing("Speedup over the upstream kernel, round by round", trajectory_figure, "astra_rounds"),
+    "astra_shapes": Drawing("The winning kernels on every workload", shapes_figure),
+    "llm_cost": Drawing("Cost of the language models", llm_cost_figure),
+    "judge_cost": Drawing("Time spent on builds and verdicts", judge_cost_figure),
 }
-"""Table -> title and function; the figure has the table's name."""
+"""By the figure's name."""
+
+
+def table_of(name: str) -> str:
+    """The table that a figure is drawn from; it has the figure's name unless it says otherwise."""
+    return FIGURES[name].table or name

@@ -16,7 +16,7 @@ import pandas as pd
 
 from hone.analysis.metrics import geometric_mean, paired_ratio_interval
 from hone.analysis.provenance import joined, of_trace, on_gpu
-from hone.config import Experiment, KernelBenchSource, Settings
+from hone.config import ASTRA, Experiment, KernelBenchSource, Settings
 from hone.errors import RecordError
 from hone.records import Answer, Candidate, Definition, Status, Trace, UnsupportedProblem
 
@@ -121,9 +121,10 @@ def build_frame(
     """The full grid of all experiments, one row an answer, sorted by experiment, model, problem, sample, turn.
 
     A `files` experiment has a row for each of its candidates: how many files a problem has, the config does not say.
+    Astra's rounds are left out: they have tables of their own (astra.py).
     Raises RecordError for two candidates of one place, or for one that the config does not ask for.
     """
-    by_place = _index(candidates)
+    by_place = _index(item for item in candidates if item.method not in ASTRA)
     paid = _answers_by_place(answers)
     verdicts = {solution: verdict_of(group, settings) for solution, group in _by_solution(traces).items()}
     rows = []
@@ -149,6 +150,8 @@ def _grid(
 ) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Every answer that the config asks for, with what is known of its place; `places` are those of all candidates."""
     for name, experiment in settings.experiments.items():
+        if experiment.method in ASTRA:
+            continue
         chosen = [
             problem
             for problem in problems_of(settings, experiment.source, definitions, unsupported)
@@ -195,16 +198,21 @@ def _answers_by_place(answers: Iterable[Answer]) -> dict[Place, list[Answer]]:
     return found
 
 
-def _by_solution(traces: Iterable[Trace]) -> dict[str, list[Trace]]:
-    """Traces of each solution, one a workload: a verdict comes before none, then the latest."""
+def latest(traces: Iterable[Trace]) -> dict[tuple[str, str], Trace]:
+    """(solution, workload) -> its trace: a verdict comes before none, then the latest."""
     best: dict[tuple[str, str], Trace] = {}
     for trace in traces:
         key = (trace.solution, trace.workload)
         old = best.get(key)
         if old is None or (old.status.resolved, old.judged_at) < (trace.status.resolved, trace.judged_at):
             best[key] = trace
+    return best
+
+
+def _by_solution(traces: Iterable[Trace]) -> dict[str, list[Trace]]:
+    """Traces of each solution, one a workload."""
     found: dict[str, list[Trace]] = defaultdict(list)
-    for (solution, _), trace in sorted(best.items()):
+    for (solution, _), trace in sorted(latest(traces).items()):
         found[solution].append(trace)
     return found
 

@@ -8,7 +8,7 @@ from "all unresolved fail" to "all unresolved succeed".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -215,3 +215,36 @@ def paired_ratio_interval(
         return Interval(math.nan, math.nan)
     rng = np.random.default_rng(seed)
     return bootstrap_interval((above[:pairs], below[:pairs]), _median_ratio, confidence, rng, resamples)
+
+
+def geometric_mean_interval(groups: Sequence[ArrayLike], confidence: float = 0.95, seed: int = SEED) -> Interval:
+    """Interval of the geometric mean over groups of each group's geometric mean; each has shape (units,).
+
+    Units are resampled within their group; groups weigh the same. With few units in a group, Student's t on the
+    logarithms is used instead, as resampling would see too few different ones. (NaN, NaN) where a group has fewer than
+    two. Raises ValueError for a value that is not positive and finite.
+    """
+    logs = [np.asarray(group, dtype=float) for group in groups]
+    if not all((np.isfinite(group) & (group > 0)).all() for group in logs):
+        raise ValueError("a geometric mean needs positive finite values")
+    logs = [np.log(group) for group in logs]
+    if not logs or min(group.size for group in logs) < 2:
+        return Interval(math.nan, math.nan)
+    if min(group.size for group in logs) < LEAST_BOOTSTRAPPED:
+        low, high = _student_interval(logs, confidence)
+    else:
+        rng = np.random.default_rng(seed)
+        draws = sum(rng.choice(group, (RESAMPLES, group.size)).mean(axis=1) for group in logs) / len(logs)
+        low, high = np.quantile(draws, ((1 - confidence) / 2, (1 + confidence) / 2))
+    return Interval(math.exp(low), math.exp(high))
+
+
+def _student_interval(groups: Sequence[Floats], confidence: float) -> tuple[float, float]:
+    """Of the mean of the groups' means, with the degrees of freedom of Welch and Satterthwaite."""
+    centre = float(np.mean([group.mean() for group in groups]))
+    parts = [float(group.var(ddof=1)) / group.size for group in groups]
+    if not any(parts):
+        return centre, centre
+    freedom = sum(parts) ** 2 / sum(part**2 / (group.size - 1) for part, group in zip(parts, groups, strict=True))
+    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(sum(parts)) / len(groups)
+    return centre - half, centre + half

@@ -6,19 +6,20 @@ import html
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from hone.analysis import accounting, exploits, tables
-from hone.analysis.figures import FIGURES, draw
+from hone.analysis import accounting, astra_options, astra_tables, exploits, tables
+from hone.analysis.astra import Astra
+from hone.analysis.bandwidth import COPY_BANDWIDTHS, read_copy_bandwidths
+from hone.analysis.figures import FIGURES, draw, table_of
 from hone.analysis.frames import build_frame
 from hone.analysis.paper_numbers import FOLDER, Matcher, PaperNumbers, read_published
 from hone.analysis.plotting import save
 from hone.analysis.provenance import Provenance
 from hone.analysis.render import read_table, write_table
+from hone.analysis.run import RunRecords
 from hone.analysis.schema import COLUMNS, TABLES
 from hone.config import Settings
 from hone.files import write_text
-from hone.records import Answer, Build, Candidate, Definition, Solution, Trace, UnsupportedProblem
 
 TABLE_NAMES = tuple(name for name in TABLES if name != "judge_repeatability")
 """The tables of a run; that of two runs is made by `hone repeatability`."""
@@ -27,39 +28,53 @@ FIGURE_NAMES = tuple(FIGURES)
 
 def make_tables(
     settings: Settings,
-    definitions: Sequence[Definition],
-    candidates: Sequence[Candidate],
-    traces: Sequence[Trace],
-    answers: Sequence[Answer],
+    records: RunRecords,
     provenance: Provenance,
     out_dir: Path,
     *,
-    solutions: Sequence[Solution] = (),
-    builds: Sequence[Build] = (),
-    unsupported: Sequence[UnsupportedProblem] = (),
     published_dir: Path = FOLDER,
+    copy_bandwidths: Path = COPY_BANDWIDTHS,
 ) -> list[Path]:
     """Write all tables of TABLE_NAMES as `<name>.csv` and `<name>.md`; returns the paths.
 
-    `solutions` are those of the `files` experiments, whose comments say what is expected of them.
     Raises ConfigError for an unknown `published_as`, RecordError for candidates that the config does not ask for.
     """
     numbers = PaperNumbers(read_published(published_dir))
     numbers.check(settings)
-    context = tables.Context(settings, provenance, Matcher(settings, numbers))
-    frame = build_frame(settings, definitions, candidates, traces, answers, unsupported)
-    rows: dict[str, list[dict[str, Any]]] = {
+    kernels = {item.name: tuple(item.kernels) for item in records.definitions}
+    context = tables.Context(settings, provenance, Matcher(settings, numbers), kernels)
+    rows = _answer_rows(records, context) | _astra_rows(records, context, copy_bandwidths)
+    return [path for name in TABLE_NAMES for path in write_table(name, rows[name], out_dir)]
+
+
+def _answer_rows(records: RunRecords, context: tables.Context) -> dict[str, list[tables.Row]]:
+    """Tables of single answers, and those of the judge and of the money, which all methods share."""
+    known = (records.definitions, records.candidates, records.traces, records.answers, records.unsupported)
+    frame = build_frame(context.settings, *known)
+    verdicts = [*records.traces, *records.suite_traces, *records.evaluations]
+    return {
         "kernelbench_fast_p": tables.fast_p_rows(frame, context),
         "kernelbench_errors": tables.error_rows(frame, context),
         "kernelbench_speedups": tables.speedup_rows(frame, context),
         "kernelbench_sampling": tables.sampling_rows(frame, context),
         "kernelbench_refinement": tables.refinement_rows(frame, context),
         "judge_gold": accounting.gold_rows(frame, context),
-        "judge_exploits": exploits.exploit_rows(frame, solutions, context),
-        "judge_cost": accounting.judge_cost_rows(traces, builds, provenance),
-        "llm_cost": accounting.llm_cost_rows(answers, provenance),
+        "judge_exploits": exploits.exploit_rows(frame, records.solutions, context),
+        "judge_cost": accounting.judge_cost_rows(verdicts, records.builds, context.provenance),
+        "llm_cost": accounting.llm_cost_rows(records.answers, context.provenance),
     }
-    return [path for name in TABLE_NAMES for path in write_table(name, rows[name], out_dir)]
+
+
+def _astra_rows(records: RunRecords, context: tables.Context, bandwidths: Path) -> dict[str, list[tables.Row]]:
+    """Tables of the rounds in which existing kernels are improved."""
+    found = Astra.of(context, records, read_copy_bandwidths(bandwidths))
+    return {
+        "astra_main": astra_tables.main_rows(found),
+        "astra_single_vs_multi": astra_tables.single_vs_multi_rows(found),
+        "astra_shapes": astra_tables.shape_rows(found),
+        "astra_ablation": astra_options.ablation_rows(found),
+        "astra_rounds": astra_tables.round_rows(found),
+    }
 
 
 def make_figures(tables_dir: Path, figures_dir: Path) -> list[Path]:
@@ -67,13 +82,16 @@ def make_figures(tables_dir: Path, figures_dir: Path) -> list[Path]:
     paths = []
     for name in FIGURE_NAMES:
         path = figures_dir / f"{name}.svg"
-        save(draw(name, read_table(name, tables_dir)), path)
+        save(draw(name, read_table(table_of(name), tables_dir)), path)
         paths.append(path)
     return paths
 
 
-def write_summary(tables_dir: Path, figures_dir: Path, path: Path) -> None:
-    """A Markdown page that lists tables and figures, with links relative to itself and every column's meaning."""
+def write_summary(tables_dir: Path, figures_dir: Path, path: Path, trajectories: Sequence[Path] = ()) -> None:
+    """A Markdown page that lists tables and figures, with links relative to itself and every column's meaning.
+
+    `trajectories` are the folders of trajectory pages, each with an `index.md`.
+    """
     lines = ["# Results", "", "## Tables", "", "| table | rows | holds |", "|:---|---:|:---|"]
     for name in TABLE_NAMES:
         rows = len(read_table(name, tables_dir))
@@ -81,8 +99,11 @@ def write_summary(tables_dir: Path, figures_dir: Path, path: Path) -> None:
         lines.append(f"| {links} | {rows} | {html.escape(TABLES[name].title)} |")
     lines += ["", "## Figures", ""]
     for name in FIGURE_NAMES:
-        title = html.escape(FIGURES[name][0])
+        title = html.escape(FIGURES[name].title)
         lines += [f"### {title}", "", f"![{title}]({_link(figures_dir / f'{name}.svg', path)})", ""]
+    if trajectories:
+        lines += ["## Trajectories", "", "Every version of every kernel: what changed, why, and what it gave.", ""]
+        lines += [f"- [{folder.name}]({_link(folder / 'index.md', path)})" for folder in trajectories] + [""]
     lines += ["## Columns", "", "| column | type | meaning |", "|:---|:---|:---|"]
     lines += [
         f"| {name} | {column.kind} | {html.escape(column.meaning, quote=False)} |" for name, column in COLUMNS.items()

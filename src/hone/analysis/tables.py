@@ -6,8 +6,8 @@ their own (accounting.py, exploits.py) and are left out here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from hone.analysis.metrics import (
 from hone.analysis.paper_numbers import Matcher
 from hone.analysis.provenance import Provenance
 from hone.config import UNPROMPTED, Settings
+from hone.records import TORCH_BASELINES
 
 Row = dict[str, Any]
 SMALL_K = 10
@@ -38,6 +39,13 @@ class Context:
     settings: Settings
     provenance: Provenance
     matcher: Matcher
+    baselines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Definition -> what it can be measured against beside PyTorch: its existing kernels."""
+
+    def baselines_of(self, definitions: Iterable[str]) -> list[str]:
+        """The config's baselines that one of the definitions has, in the config's order."""
+        known = {*TORCH_BASELINES, *(name for item in definitions for name in self.baselines.get(item, ()))}
+        return [baseline for baseline in self.settings.baselines if baseline in known]
 
     @property
     def confidence(self) -> float:
@@ -117,7 +125,7 @@ def _curves(
 ) -> Iterator[Row]:
     """One row for each baseline and threshold; `score` gets the outcomes (problems, samples, turns) and p."""
     at_zero: Estimate | None = None
-    for baseline in context.settings.baselines:
+    for baseline in context.baselines_of(group.rows["definition"].unique()):
         for p in context.settings.analysis.thresholds:
             if p == 0 and at_zero is not None:
                 found = at_zero
@@ -139,7 +147,8 @@ def fast_p_rows(frame: pd.DataFrame, context: Context) -> list[Row]:
             "prompt_differs": int(group.rows["prompt_differs"].sum()),
             "doubtful": int((group.rows["findings"] != "").sum()),
         }
-        means = {baseline: _geomean(group, baseline) for baseline in context.settings.baselines}
+        baselines = context.baselines_of(group.rows["definition"].unique())
+        means = {baseline: _geomean(group, baseline) for baseline in baselines}
         for row in _curves(group, context, _score_last, metric, number):
             published = {} if group.samples == 1 else {"published": np.nan, "published_source": ""}
             rows.append(row | further | published | {"geomean_speedup": means[row["baseline"]]})
@@ -236,7 +245,7 @@ def speedup_rows(frame: pd.DataFrame, context: Context) -> list[Row]:
 
 def timed_rows(item: dict[Any, Any], context: Context, *, untimed: bool = False) -> Iterator[Row]:
     """A row of the frame once for each baseline that it was timed against; `untimed` keeps the others too."""
-    for baseline in context.settings.baselines:
+    for baseline in context.baselines_of([item["definition"]]):
         names = ("speedup", "speedup_low", "speedup_high", "baseline_ms")
         speeds = {name: item[f"{name}_{baseline}"] for name in names}
         if untimed or not np.isnan(speeds["speedup"]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from hone.build.compile import compile_source, scratch_folder
 from hone.build.extensions import build_with_extensions
 from hone.build.parse import parse
 from hone.build.progress import progress_bar
-from hone.build.toolchain import Toolchain, toolchain_for
+from hone.build.toolchain import Toolchain, flags_for, toolchain_for
 from hone.errors import RecordError
 from hone.records import Build, BuildStatus, Definition, Language, Solution, digest
 from hone.store import Store
@@ -42,19 +42,16 @@ def build_all(
     `extensions`: also build what Python solutions build with `load_inline`; of no use where they are judged on a CPU.
     `workers` compilers run at a time, each at most `timeout_s`. A refused source is a build too; a full disk or a
     compiler that the machine broke ends the call (MachineError), and what was built before stays in the store.
-    RecordError when a solution's definition is not among `definitions`.
+    RecordError when a solution's definition is not among `definitions`, ConfigError for flags that are not allowed.
     """
-    for solution in solutions:
-        if solution.definition not in definitions:
-            raise RecordError(f"solution {solution.id[:12]} is for the unknown definition '{solution.definition}'")
     shelf = Store(store)
-    toolchains = {language: toolchain_for(language) for language in COMPILED if _uses(solutions, language)}
     builds: dict[str, Build] = {}
     distinct = {solution.id: solution for solution in solutions}
+    toolchains = _toolchains(distinct, definitions)
     with progress_bar("build", len(distinct), wanted=progress) as advance, ThreadPoolExecutor(workers) as pool:
         pending = {
             pool.submit(
-                build_one, solution, toolchains.get(solution.language), shelf, timeout_s,
+                build_one, solution, toolchains[key], shelf, timeout_s,
                 reference=definitions[solution.definition].reference, extensions=extensions,
             ): key
             for key, solution in distinct.items()
@@ -106,6 +103,7 @@ def build_one(
             toolchain=toolchain.version,
             target=toolchain.target,
             seconds=compiled.seconds,
+            resources=compiled.resources,
         )
         if compiled.timed_out:  # says as much about this machine's load as about the source: tried again next time
             log = f"the compiler took over {timeout_s:g} s\n{compiled.log}"
@@ -114,5 +112,20 @@ def build_one(
         return build
 
 
-def _uses(solutions: Sequence[Solution], language: Language) -> bool:
+def _toolchains(
+    solutions: Mapping[str, Solution], definitions: Mapping[str, Definition]
+) -> dict[str, Toolchain | None]:
+    """The compiler of each solution with its definition's flags; none for interpreted languages."""
+    compilers = {language: toolchain_for(language) for language in COMPILED if _uses(solutions.values(), language)}
+    found: dict[str, Toolchain | None] = {}
+    for key, solution in solutions.items():
+        if solution.definition not in definitions:
+            raise RecordError(f"solution {key[:12]} is for the unknown definition '{solution.definition}'")
+        compiler = compilers.get(solution.language)
+        flags = flags_for(definitions[solution.definition], solution.language) if compiler else ()
+        found[key] = compiler.with_flags(flags) if compiler else None
+    return found
+
+
+def _uses(solutions: Iterable[Solution], language: Language) -> bool:
     return any(solution.language is language for solution in solutions)

@@ -26,12 +26,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from hone.build.resources import split_resources
 from hone.build.toolchain import Toolchain
 from hone.errors import MachineError
 from hone.files import disk_errors
+from hone.records import KernelResources
 from hone.scratch import ScratchFolder
 
 LOG_CHARACTERS = 20_000
+SAID_CHARACTERS = 16 * LOG_CHARACTERS
+"""What is read of a compiler: `ptxas -v` says more about many kernels than is kept of it."""
 MEMORY_KIB = 8 * 1024 * 1024
 FILE_BLOCKS = 1024 * 1024  # of 512 bytes: 512 MiB
 PASSED_VARIABLES = ("PATH", "LANG", "LC_ALL", "CUDA_HOME", "LD_LIBRARY_PATH", "CPATH", "LIBRARY_PATH")
@@ -61,6 +65,8 @@ class Compiled:
     seconds: float
     breakdown: str
     """The sign that the machine failed the compiler; empty where there is none."""
+    resources: tuple[KernelResources, ...] = ()
+    """What each kernel needs, where the compiler was asked to say it."""
 
 
 CANARY = 'extern "C" int canary() { return 0; }\n'
@@ -116,11 +122,13 @@ def run_compiler(command: Sequence[str], product: Path, timeout_s: float, readab
         )  # fmt: skip
     except OSError as error:
         raise MachineError(f"cannot start the compiler: {error}", where=command[0]) from None
-    log, timed_out = watch(process, timeout_s, 4 * LOG_CHARACTERS)
+    said, timed_out = watch(process, timeout_s, SAID_CHARACTERS)
     good = process.returncode == 0 and product.is_file() and not timed_out
-    text = log.decode("utf-8", "replace").replace(str(scratch), "")[:LOG_CHARACTERS]
+    log, resources = split_resources(said.decode("utf-8", "replace").replace(str(scratch), ""))
+    text = log[:LOG_CHARACTERS]
     breakdown = "" if good or timed_out else _breakdown(process.returncode, text)
-    return Compiled(product if good else None, text, timed_out, time.monotonic() - started, breakdown)
+    seconds = time.monotonic() - started
+    return Compiled(product if good else None, text, timed_out, seconds, breakdown, resources if good else ())
 
 
 def _breakdown(code: int, log: str) -> str:

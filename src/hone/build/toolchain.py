@@ -8,16 +8,19 @@ import platform
 import shlex
 import shutil
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hone.records import Language, digest
+from hone.build.extension_flags import FlagError, cuda_flags, host_flags
+from hone.errors import ConfigError
+from hone.records import Definition, Language, digest
 
 # No -ffast-math: it lets the compiler assume that NaN and infinity do not occur, which the judge checks for.
 CPP_FLAGS = ("-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-std=c++17")
-# SASS for H100 and H200, and PTX so that later GPUs can run it too.
+# SASS for H100 and H200, and PTX so that later GPUs can run it too. `-Xptxas -v` says what each kernel needs.
 CUDA_FLAGS = (
-    "-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC",
+    "-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-Xptxas", "-v",
     "-gencode", "arch=compute_90,code=sm_90", "-gencode", "arch=compute_90,code=compute_90",
 )  # fmt: skip
 CUDA_TARGET = "sm_90"
@@ -39,6 +42,13 @@ class Toolchain:
     """Why there is no such compiler, and what to do about it; empty when it was found."""
     program: tuple[str, ...] = ()
     """The compiler without flags."""
+
+    def with_flags(self, flags: Sequence[str]) -> Toolchain:
+        """The same compiler with further flags; a language standard among them takes the place of the usual one."""
+        command = self.command
+        if any(flag.startswith("-std=") for flag in flags):
+            command = tuple(word for word in command if not word.startswith("-std="))
+        return replace(self, command=(*command, *flags))
 
 
 def cpu_model() -> str:
@@ -67,6 +77,26 @@ def toolchain_for(language: Language) -> Toolchain:
     if language is Language.CPP:
         return _find("CXX", "g++", CPP_FLAGS, ".cpp", cpu_target(), "install g++ (Debian: apt install g++)")
     return _find("NVCC", "nvcc", CUDA_FLAGS, ".cu", CUDA_TARGET, "install the CUDA toolkit, 12.0 or newer")
+
+
+def flags_for(definition: Definition, language: Language) -> tuple[str, ...]:
+    """The definition's own flags for solutions in a language; raises ConfigError for one that is not let through.
+
+    Those that tune code are, as for `load_inline`: none that names a file, a program or a target.
+    """
+    if language is not definition.kernel_language:
+        return ()
+    for flag in definition.compiler_flags:
+        try:
+            known = (cuda_flags if language is Language.CUDA else host_flags)([flag])
+        except FlagError:
+            known = None
+        if known is None or (not known.flags and not known.std):
+            remedy = "only flags that tune code are, such as -use_fast_math, -std=c++20, -maxrregcount=64"
+            raise ConfigError(
+                f"the flag '{flag}' is not let through to the compiler", where=definition.name, remedy=remedy
+            )
+    return definition.compiler_flags
 
 
 def _find(variable: str, default: str, flags: tuple[str, ...], suffix: str, target: str, remedy: str) -> Toolchain:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from hone.judge.compare import Tally, tally_outputs
+from hone.judge.kernels import blamed_on
 from hone.judge.reference import Reference
 from hone.judge.subject import Subject
 from hone.judge.verdict import Verdict
@@ -51,6 +52,7 @@ class Examination:
         self._findings = findings
         self._scalars: dict[str, Any] = {}
         self._forward_seed = 0
+        self._kernels: dict[str, Subject] = {}
 
     def check_correctness(self) -> None:
         """All trials of the protocol, seeds drawn from the workload's; raises Verdict when one is wrong."""
@@ -78,20 +80,30 @@ class Examination:
         self._scalars = self._reference.make_inputs(input_seed)
         self._forward_seed = forward_seed
         if self._reference.plan.shared_inputs:
-            self._subject.prepare(forward_seed, self._scalars)
-            self._subject.inputs.copy_from(self._reference.pristine)
+            self._give_inputs(self._subject)
+            for name, kernel in self._kernels.items():
+                with blamed_on(name, self._reference):
+                    self._give_inputs(kernel)
+
+    def _give_inputs(self, side: Subject) -> None:
+        side.prepare(self._forward_seed, self._scalars)
+        side.inputs.copy_from(self._reference.pristine)
 
     def _check_outputs(self, tally: Tally, written: list[str]) -> bool:
         """Compare what lies in the arenas; the subject is stopped. Whether all was right."""
         self._subject.check_memory(self._reference, written)
         plan = self._reference.plan
         expected, got = self._reference.expected(), self._subject.got()
-        return tally_outputs(tally, plan.outputs.slots, expected, got, plan.workload.tolerance)
+        return tally_outputs(tally, plan.results, expected, got, plan.workload.tolerance)
 
     # ------------------------------------------------------------------------------------------------- timing
 
-    def measure(self, baselines: Sequence[str]) -> None:
-        """Time solution and baselines in turns, in random order, each turn on inputs that nobody has seen before."""
+    def measure(self, baselines: Sequence[str], kernels: Mapping[str, Subject] | None = None) -> Performance:
+        """Time solution and baselines in turns, in random order, each turn on inputs that nobody has seen before.
+
+        `kernels`: those baselines that are existing kernels; raises BaselineFailedError when one of them fails.
+        """
+        self._kernels = {name: kernel for name, kernel in (kernels or {}).items() if name in baselines}
         for _ in range(self._protocol.warmup_runs):
             self._turn(baselines)
         samples: dict[str, list[float]] = {name: [] for name in (SOLUTION, *baselines)}
@@ -109,7 +121,7 @@ class Examination:
             if last:
                 break
         timings = {name: Timing(samples_ms=tuple(values)) for name, values in samples.items()}
-        self._findings.performance = Performance(solution=timings.pop(SOLUTION), baselines=timings)
+        return Performance(solution=timings.pop(SOLUTION), baselines=timings)
 
     def _turn(self, baselines: Sequence[str]) -> dict[str, int]:
         """One run of everything on fresh inputs; nanoseconds by name.
@@ -124,13 +136,19 @@ class Examination:
 
     def _run(self, name: str) -> int:
         if name == SOLUTION:
-            if not self._reference.plan.shared_inputs:
-                # Right before the run, as for the reference: what ran last finds its own data in the caches.
-                self._subject.prepare(self._forward_seed, self._scalars)
-                self._subject.inputs.copy_from(self._reference.pristine)
-            return self._subject.run()
+            return self._run_side(self._subject)
+        if name in self._kernels:
+            with blamed_on(name, self._reference):
+                return self._run_side(self._kernels[name])
         copies = self._subject.copies_outputs
         return self._reference.run(self._forward_seed, self._scalars, baseline=name, copy=copies)
+
+    def _run_side(self, side: Subject) -> int:
+        """One run of the solution, or of an existing kernel in the same kind of process."""
+        if not self._reference.plan.shared_inputs:
+            # Right before the run, as for the reference: what ran last finds its own data in the caches.
+            self._give_inputs(side)
+        return side.run()
 
     def _audit(self, baselines: Sequence[str]) -> None:
         """Check the outputs of the turn that was just timed; the subject has been stopped since its answer came."""

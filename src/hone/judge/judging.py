@@ -1,12 +1,14 @@
-"""Many solutions to traces: known ones come from the store, the rest is judged definition by definition."""
+"""Many solutions to traces: known ones come from the store, the rest is judged workload by workload."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from hone.build.kernels import kernels_for
 from hone.build.progress import progress_bar
 from hone.code import code_digest
 from hone.errors import MachineError, RecordError
@@ -20,7 +22,9 @@ from hone.store import Store
 if TYPE_CHECKING:
     from hone.judge.cuda.session import DeviceSession
 
-EXECUTED = {"reference", "axes", "held_out", "inputs", "parameters", "outputs", "requires", "flops"}
+T = TypeVar("T")
+
+EXECUTED = {"reference", "axes", "held_out", "inputs", "parameters", "outputs", "dtypes", "requires", "flops"}
 """The fields of a definition that a verdict depends on."""
 
 
@@ -28,7 +32,7 @@ def judge_all(
     solutions: Sequence[Solution],
     builds: Mapping[str, Build],
     definitions: Mapping[str, Definition],
-    workloads: Mapping[str, Workload],
+    workloads: Mapping[str, Sequence[Workload]],
     protocol: Protocol,
     *,
     baselines: Sequence[str] = ("torch_eager",),
@@ -36,29 +40,36 @@ def judge_all(
     again: bool = False,
     progress: bool = True,
 ) -> list[Trace]:
-    """One trace for each solution, in the order given; those that the store has are taken from there unless `again`.
+    """One trace for each solution and workload: solutions in the order given, workloads of each inside.
 
-    `builds` go by solution id, `definitions` and `workloads` by definition name; a missing one is a RecordError. Each
-    trace is kept in the store as soon as it is there, so an interrupt loses the solution at hand only. MACHINE_ERROR
-    and NOT_JUDGED say nothing about a solution and are not kept. MachineError when the store cannot be written.
+    Those that the store has are taken from there unless `again`. `builds` go by solution id and hold those of existing
+    kernels that are baselines; `definitions` and `workloads` go by definition name; a missing one is a RecordError.
+    A baseline that a definition does not have is left out for it. Each trace is kept in the store as soon as it is
+    there, so an interrupt loses the one at hand only. MACHINE_ERROR and NOT_JUDGED say nothing about a solution and
+    are not kept. MachineError when the store cannot be written.
     """
-    cases = [_case(solution, builds, definitions, workloads, store) for solution in solutions]
+    cases = Cases(builds, definitions, workloads, protocol, baselines, store)
+    asked = [(place, case) for solution in solutions for place, case in enumerate(cases.of(solution))]
+    order = [(case.solution.id, case.workload.id) for _, case in asked]
+    wanted = {pair: case for pair, (_, case) in zip(order, asked, strict=True)}
+    # Solutions of one workload follow each other, so that its reference is loaded once.
+    places = {pair: (case.definition.name, place) for pair, (place, case) in zip(order, asked, strict=True)}
     shelf = Store(store)
-    keys = {case.solution.id: trace_key(case, protocol, baselines) for case in cases}
-    known = {} if again else {case.solution.id: shelf.trace(keys[case.solution.id]) for case in cases}
+    keys = {pair: trace_key(case, protocol, baselines) for pair, case in wanted.items()}
+    known = {} if again else {pair: shelf.trace(key) for pair, key in keys.items()}
     # Kept under a protocol that may have had another name, or another limit for compilers.
-    traces = {key: trace.model_copy(update={"protocol": protocol}) for key, trace in known.items() if trace is not None}
-    to_judge = {case.solution.id: case for case in cases if case.solution.id not in traces}
-    # References are loaded once per definition when its solutions follow each other.
-    ordered = sorted(to_judge.values(), key=lambda case: case.definition.name)
-    with progress_bar("judge", len(ordered), wanted=progress) as advance, open_session(protocol, baselines) as session:
-        for case in ordered:
-            trace = judge_one(case, session)
-            if keepable(trace, case.build):
-                shelf.keep_trace(keys[case.solution.id], trace)
-            traces[case.solution.id] = trace
+    traces = {
+        pair: trace.model_copy(update={"protocol": protocol}) for pair, trace in known.items() if trace is not None
+    }
+    to_judge = sorted((pair for pair in wanted if pair not in traces), key=lambda pair: places[pair])
+    with progress_bar("judge", len(to_judge), wanted=progress) as advance, open_session(protocol, baselines) as session:
+        for pair in to_judge:
+            trace = judge_one(wanted[pair], session)
+            if keepable(trace, wanted[pair].build):
+                shelf.keep_trace(keys[pair], trace)
+            traces[pair] = trace
             advance()
-    return [traces[solution.id] for solution in solutions]
+    return [traces[pair] for pair in order]
 
 
 def keepable(trace: Trace, build: Build) -> bool:
@@ -118,31 +129,48 @@ def trace_key(case: Case, protocol: Protocol, baselines: Sequence[str]) -> str:
     return digest(
         {
             "solution": case.solution.id,
-            "build": [build.status, build.command, build.toolchain, build.target, build.extensions],
+            "build": [*_compiled(build), build.extensions],
             "definition": case.definition.model_dump(mode="json", include=EXECUTED),
             "workload": case.workload.id,
             "protocol": protocol.model_dump(mode="json", exclude={"name", "build_timeout_s"}),
-            "baselines": sorted(baselines),
+            "baselines": sorted(case.baselines_of(baselines)),
+            "kernels": {name: [item.solution, *_compiled(item)] for name, item in case.kernels.items()},
             "machine": [machine.device, machine.cores, machine.python, machine.torch, machine.driver],
-            "code": code_digest("build/extension_call", "judge", "launcher", "syscalls"),
+            "code": code_digest("build/extension_call", "build/kernels", "judge", "launcher", "syscalls"),
         }
     )
 
 
-def _case(
-    solution: Solution,
-    builds: Mapping[str, Build],
-    definitions: Mapping[str, Definition],
-    workloads: Mapping[str, Workload],
-    store: Path,
-) -> Case:
-    where = f"solution {solution.id[:12]}"
-    for kind, known, name in (
-        ("build", builds, solution.id),
-        ("definition", definitions, solution.definition),
-        ("workload", workloads, solution.definition),
-    ):
-        if name not in known:
-            raise RecordError(f"there is no {kind} '{name}'", where=where, remedy="run the same command again")
-    workload = workloads[solution.definition]
-    return Case(solution, builds[solution.id], definitions[solution.definition], workload, store)
+def _compiled(build: Build) -> list[object]:
+    return [build.status, build.command, build.toolchain, build.target]
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Everything that solutions are judged with."""
+
+    builds: Mapping[str, Build]
+    definitions: Mapping[str, Definition]
+    workloads: Mapping[str, Sequence[Workload]]
+    protocol: Protocol
+    baselines: Sequence[str]
+    store: Path
+
+    def of(self, solution: Solution) -> list[Case]:
+        """One case for each workload; raises RecordError when something is missing."""
+        where = f"solution {solution.id[:12]}"
+        build = _find("build", self.builds, solution.id, where)
+        definition = _find("definition", self.definitions, solution.definition, where)
+        workloads = _find("workload", self.workloads, solution.definition, where)
+        kernels = {
+            name: _find("build", self.builds, kernel.id, f"kernel {name} of {definition.name}")
+            for name, kernel in kernels_for(definition, self.protocol.device).items()
+            if name in self.baselines
+        }
+        return [Case(solution, build, definition, workload, self.store, kernels) for workload in workloads]
+
+
+def _find(kind: str, known: Mapping[str, T], name: str, where: str) -> T:
+    if not known.get(name):
+        raise RecordError(f"there is no {kind} '{name}'", where=where, remedy="run the same command again")
+    return known[name]

@@ -51,17 +51,8 @@ class Reference:
 
     def load(self) -> None:
         """Build the model afresh, so that every solution meets the same state, and write its parameters."""
-        self._ask(
-            {
-                "do": "load",
-                "reference": self.plan.definition.reference,
-                "seed": self.plan.workload.seed,
-                "dtype": self.plan.workload.dtype,
-                "threads": self._protocol.threads,
-                "arguments": self.plan.order,
-            },
-            SETUP_TIMEOUT_S + self._protocol.run_timeout_s,
-        )
+        message = {"do": "load", "threads": self._protocol.threads, **self.plan.reference_message()}
+        self._ask(message, SETUP_TIMEOUT_S + self._protocol.run_timeout_s)
 
     def make_inputs(self, seed: int) -> dict[str, Any]:
         """Write the inputs of a seed to `pristine`; returns the arguments that are plain numbers."""
@@ -94,8 +85,10 @@ class Reference:
         self._ask({"do": "store"}, self._protocol.run_timeout_s + SETUP_TIMEOUT_S)
 
     def expected(self) -> list[Bytes]:
-        """The bytes of the outputs in the arena, in order."""
-        return [self.outputs.raw(slot) for slot in self.plan.outputs.slots]
+        """The bytes of all results: the outputs in the arena, then what the last run left of the in-place inputs."""
+        inputs = self._working or self.pristine
+        outputs = [self.outputs.raw(slot) for slot in self.plan.outputs.slots]
+        return outputs + [inputs.raw(slot) for slot in self.plan.in_place]
 
     def written_inputs(self) -> list[str]:
         """Names of the inputs that the last forward wrote to."""

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from hone.build.kernels import kernel_solution
 from hone.build.toolchain import CUDA_TARGET, cpu_target
 from hone.judge.confinement import FULL
 from hone.judge.examine import Examination, Findings
+from hone.judge.kernels import BaselineFailedError, KernelBaselines
 from hone.judge.needs import cpu_only, lacking, lacking_on_gpu
 from hone.judge.plan import Plan, make_plan
 from hone.judge.reference import Reference
 from hone.judge.runner import Zygote
 from hone.judge.subject import Subject
 from hone.judge.verdict import UnsuitedVerdict, Verdict
-from hone.records import Build, BuildStatus, Definition, Language, Protocol, Solution, Status, Workload
+from hone.records import (
+    TORCH_BASELINES,
+    Build,
+    BuildStatus,
+    Definition,
+    Language,
+    Performance,
+    Protocol,
+    Solution,
+    Status,
+    Workload,
+)
 
 if TYPE_CHECKING:
     from hone.judge.cuda.reference import DeviceReference
@@ -35,6 +48,17 @@ class Case:
     definition: Definition
     workload: Workload
     store: Path
+    kernels: Mapping[str, Build] = field(default_factory=dict)
+    """Those of the definition's existing kernels that are baselines here: name -> its build."""
+
+    def baselines_of(self, wanted: Sequence[str]) -> list[str]:
+        """Those of some baselines that there are for the definition, in order."""
+        return [name for name in wanted if name in TORCH_BASELINES or name in self.kernels]
+
+    def of_kernel(self, name: str) -> Case:
+        """One of the existing kernels in the solution's place."""
+        kernel = kernel_solution(self.definition, name)
+        return Case(kernel, self.kernels[name], self.definition, self.workload, self.store)
 
     @property
     def artifact(self) -> Path | None:
@@ -49,7 +73,7 @@ class BaseSession:
         self.protocol = protocol
         self._baselines = tuple(baselines)
         self._refused: dict[str, Verdict] = {}
-        """Definition -> why no solution of it can be judged here."""
+        """Id of a workload -> why no solution can be judged on it here."""
         self._warned = False
 
     @staticmethod
@@ -62,13 +86,34 @@ class BaseSession:
         except Verdict as verdict:
             return f"the solution could not be profiled: {verdict.detail}"
 
-    def _usable_baselines(self, reference: Reference | DeviceReference, findings: Findings) -> list[str]:
-        usable = list(self._baselines)
-        if "torch_compile" in usable:
-            findings.remark = reference.compile_baseline()
-            if findings.remark:
-                usable.remove("torch_compile")
-        return usable
+    def _usable_baselines(
+        self, case: Case, reference: Reference | DeviceReference, kernels: KernelBaselines[Any], findings: Findings
+    ) -> list[str]:
+        """Those of the case's baselines that work; the findings' remark says what is wrong with the others."""
+        wanted, problems = case.baselines_of(self._baselines), dict(kernels.problems)
+        if "torch_compile" in wanted and (problem := reference.compile_baseline()):
+            problems["torch_compile"] = problem
+        findings.remark = "\n".join(problems[name] for name in wanted if name in problems)
+        return [name for name in wanted if name not in problems]
+
+    @staticmethod
+    def _time(
+        measure: Callable[[list[str]], Performance], usable: list[str], kernels: KernelBaselines[Any],
+        findings: Findings,
+    ) -> None:  # fmt: skip
+        """Take times; all of them again, without it, when an existing kernel fails meanwhile."""
+        while True:
+            try:
+                findings.performance = measure(usable)
+                return
+            except BaselineFailedError as error:
+                kernels.drop(error)
+                usable = [name for name in usable if name != error.name]
+                findings.remark = "\n".join(filter(None, (findings.remark, kernels.problems[error.name])))
+
+    def _lenient(self) -> Protocol:
+        """How an existing kernel is checked before it is a baseline: one trial on the usual values."""
+        return self.protocol.model_copy(update={"correctness_trials": 1, "distributions": ("as_given",)})
 
     def _warn_once(self, achieved: Sequence[str]) -> None:
         missing = [part for part in FULL if part not in achieved]
@@ -87,6 +132,8 @@ class Session(BaseSession):
         self._torch = Zygote("torch", protocol.threads, cpus)
         self._plain = Zygote("plain", protocol.threads, cpus)
         self._reference: Reference | None = None
+        self._kernels: KernelBaselines[Subject] | None = None
+        """Of the current reference."""
 
     def __enter__(self) -> Self:
         return self
@@ -101,7 +148,7 @@ class Session(BaseSession):
     def examine(self, case: Case, findings: Findings) -> None:
         """Fill in the findings; returns when the solution passed, else raises Verdict (or MachineError)."""
         check_build(case, self.protocol)
-        name = case.definition.name
+        name = case.workload.id
         if name in self._refused:
             raise self._refused[name]
         plan = self._plan(case)
@@ -112,7 +159,7 @@ class Session(BaseSession):
             with findings.phase("load"):
                 subject = Subject(zygote, plan, self.protocol, case.solution, case.artifact)
             try:
-                self._judge(reference, subject, findings)
+                self._judge(case, reference, subject, findings)
             finally:
                 subject.close()
         except Verdict as verdict:
@@ -125,7 +172,7 @@ class Session(BaseSession):
             self._drop_reference()
             raise
 
-    def _judge(self, reference: Reference, subject: Subject, findings: Findings) -> None:
+    def _judge(self, case: Case, reference: Reference, subject: Subject, findings: Findings) -> None:
         findings.confinement = subject.confinement
         self._warn_once(subject.confinement)
         with findings.phase("load"):
@@ -134,19 +181,42 @@ class Session(BaseSession):
         examination.check_correctness()
         if self.protocol.timing:
             with findings.phase("baselines"):
-                usable = self._usable_baselines(reference, findings)
+                kernels = self._kernel_baselines(case, reference)
+                usable = self._usable_baselines(case, reference, kernels, findings)
             with findings.phase("timing"):
-                examination.measure(usable)
+                self._time(lambda names: examination.measure(names, kernels.ready), usable, kernels, findings)
         if self.protocol.profile:
             with findings.phase("profile"):
                 findings.profile = self._profile(reference, subject)
 
+    def _kernel_baselines(self, case: Case, reference: Reference) -> KernelBaselines[Subject]:
+        """Those of the reference at hand, started when they are first needed."""
+        if self._kernels is None:
+            self._kernels = KernelBaselines(
+                case.kernels, lambda name: self._start_kernel(case.of_kernel(name), reference), reference
+            )
+        return self._kernels
+
+    def _start_kernel(self, case: Case, reference: Reference) -> Subject:
+        """A process with an existing kernel that was found right; raises Verdict."""
+        check_build(case, self.protocol)
+        subject = Subject(self._plain, reference.plan, self.protocol, case.solution, case.artifact)
+        try:
+            subject.load(reference)
+            Examination(reference, subject, self._lenient(), Findings()).check_correctness()
+        except BaseException:
+            subject.close()
+            raise
+        return subject
+
     def _plan(self, case: Case) -> Plan:
+        if self._reference is not None and self._reference.plan.workload.id != case.workload.id:
+            self._drop_reference()  # its memory, and its kernels', may be needed
         held_bytes = self._reference.plan.arena_bytes if self._reference is not None else 0
         try:
             return make_plan(case.definition, case.workload, self.protocol, held_bytes)
         except Verdict as verdict:
-            self._refused[case.definition.name] = verdict
+            self._refused[case.workload.id] = verdict
             raise
 
     def _load_reference(self, plan: Plan) -> Reference:
@@ -158,18 +228,21 @@ class Session(BaseSession):
                     self._torch, plan, self.protocol, compiles="torch_compile" in self._baselines
                 )
             except Verdict as verdict:
-                self._refused[plan.definition.name] = verdict
+                self._refused[plan.workload.id] = verdict
                 raise
         try:
             current.load()
         except Verdict as verdict:
             if verdict.status is Status.NOT_JUDGED:
-                self._refused[plan.definition.name] = verdict
+                self._refused[plan.workload.id] = verdict
             self._drop_reference()
             raise
         return current
 
     def _drop_reference(self) -> None:
+        if self._kernels is not None:
+            self._kernels.close()
+            self._kernels = None
         dropped, self._reference = self._reference, None
         if dropped is not None:
             dropped.close()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hone import launcher
 from hone.judge.arena import Arena, Bytes
 from hone.judge.confinement import Confinement
 from hone.judge.environment import oom_kills
@@ -23,6 +24,9 @@ from hone.judge.runner import (
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.judge.wire import LARGE_BYTES
 from hone.records import Protocol, Solution, Status
+
+if TYPE_CHECKING:
+    from hone.judge.cuda.plan import DevicePlan
 
 KINDS = {"memory": Status.OUT_OF_MEMORY, "load": Status.LOAD_ERROR, "shape": Status.WRONG_SHAPE}
 TABLE_CHARACTERS = 20_000
@@ -69,19 +73,12 @@ class Subject:
 
     def load(self, reference: Reference) -> None:
         """Open the shared object, or execute the module and build `ModelNew`."""
-        message: dict[str, Any] = {"do": "load", "entry_point": self._solution.entry_point}
+        message: dict[str, Any] = {"do": "load"}
         if self.parameters is not None:
             self.parameters.copy_from(reference.parameters)
-            message |= {"artifact": str(self._artifact), "signature": self.plan.native_signature()}
+            message |= native_message(self._solution, self._artifact, self.plan)
         else:
-            message |= {
-                "reference": self.plan.definition.reference,
-                "source": self._solution.source,
-                "seed": self.plan.workload.seed,
-                "dtype": self.plan.workload.dtype,
-                "threads": self._protocol.threads,
-                "arguments": self.plan.order,
-            }
+            message |= module_message(self._solution, self._protocol, self.plan)
         self._ask(message, SETUP_TIMEOUT_S + self._protocol.run_timeout_s, "loading")
 
     def prepare(self, seed: int, scalars: dict[str, Any]) -> None:
@@ -105,14 +102,16 @@ class Subject:
         return elapsed_ns
 
     def got(self) -> list[Bytes]:
-        """The bytes of the outputs, in order."""
-        return [self.outputs.raw(slot) for slot in self.plan.outputs.slots]
+        """The bytes of all results: the outputs, then the inputs that are written in place."""
+        outputs = [self.outputs.raw(slot) for slot in self.plan.outputs.slots]
+        return outputs + [self.inputs.raw(slot) for slot in self.plan.in_place]
 
     def check_memory(self, reference: Reference, may_write: list[str]) -> None:
         """Raises a Verdict when it wrote outside its outputs, or to an argument that the reference leaves alone."""
-        if not self.outputs.guards_hold(self._poison):
+        if not (self.outputs.guards_hold(self._poison) and self.inputs.guards_hold(0)):
             raise Verdict(Status.RUNTIME_ERROR, "it wrote outside its outputs")
-        changed = [name for name in self.inputs.differing(reference.pristine) if name not in may_write]
+        allowed = {*may_write, *(slot.name for slot in self.plan.in_place)}
+        changed = [name for name in self.inputs.differing(reference.pristine) if name not in allowed]
         if self.parameters is not None:
             changed += self.parameters.differing(reference.parameters)
         if changed:
@@ -153,6 +152,18 @@ class Subject:
     def _limit(self, doing: str) -> float:
         limits = {"running": self._protocol.run_timeout_s, "preparing": SETUP_TIMEOUT_S}
         return limits.get(doing, SETUP_TIMEOUT_S + self._protocol.run_timeout_s)
+
+
+def native_message(solution: Solution, artifact: Path | None, plan: Plan | DevicePlan) -> dict[str, Any]:
+    """What a process needs to open a shared object and to call its launcher for the workload's data type."""
+    entry_point = launcher.entry_point(plan.definition, plan.workload.dtype, solution.entry_point)
+    return {"artifact": str(artifact), "entry_point": entry_point, "signature": plan.native_signature()}
+
+
+def module_message(solution: Solution, protocol: Protocol, plan: Plan | DevicePlan) -> dict[str, Any]:
+    """What a process needs to execute a module and to build its model."""
+    message = {"source": solution.source, "entry_point": solution.entry_point, "threads": protocol.threads}
+    return message | plan.reference_message()
 
 
 def verdict_of(error: RunnerError, doing: str, *, limit_s: float, kills_before: int) -> Verdict:

@@ -8,7 +8,7 @@ solution, with the reason: it stays in every denominator.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from hone.config import Method
 from hone.launcher import ENTRY_POINT
@@ -28,6 +28,8 @@ DEFINES = {
     # With its body: an answer may quote the declaration that the prompt gave before it defines it.
     ENTRY_POINT: re.compile(rf"\b{ENTRY_POINT}\s*\([^;{{}}]*\)\s*\{{"),
 }
+# A launcher for each data type, written out or by a macro that pastes the type's name.
+TYPED_LAUNCHER = re.compile(rf"\b{ENTRY_POINT}_(?:\w|##)+\s*\([^;{{}}]*\)[\s\\]*\{{")
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 
 
@@ -35,8 +37,8 @@ class NoSolution(Exception):
     """The answer holds no usable code; the message says why."""
 
 
-def extract(text: str, language: Language) -> str:
-    """The code of the answer; raises NoSolution."""
+def extract(text: str, language: Language, *, typed: bool = False) -> str:
+    """The code of the answer; raises NoSolution. `typed`: of a definition with one launcher for each data type."""
     try:
         size = len(text.encode("utf-8"))
     except UnicodeEncodeError:
@@ -46,10 +48,11 @@ def extract(text: str, language: Language) -> str:
     if not text.strip():
         raise NoSolution("answer is empty")
     entry_point = ENTRY_POINTS[language]
+    defines = TYPED_LAUNCHER if typed and entry_point == ENTRY_POINT else DEFINES[entry_point]
     found = False
-    for block, closed in _blocks(text):
+    for block, closed in fenced_blocks(text):
         found = True
-        if not DEFINES[entry_point].search(block):
+        if not defines.search(block):
             continue
         if not closed:
             raise NoSolution("code block is not closed: the answer was cut off")
@@ -57,7 +60,7 @@ def extract(text: str, language: Language) -> str:
     raise NoSolution(f"no code block defines {entry_point}" if found else "no code block")
 
 
-def _blocks(text: str) -> Iterator[tuple[str, bool]]:
+def fenced_blocks(text: str) -> Iterator[tuple[str, bool]]:
     """Fenced blocks in order: content, and whether the fence was closed."""
     lines: list[str] | None = None
     fence = ""
@@ -75,8 +78,13 @@ def _blocks(text: str) -> Iterator[tuple[str, bool]]:
         yield "\n".join(lines) + "\n", False
 
 
-def candidates(answers: Iterable[Answer], method: Method, language: Language) -> tuple[list[Candidate], list[Solution]]:
-    """One candidate for each answer, and the distinct solutions sorted by id."""
+def candidates(
+    answers: Iterable[Answer], method: Method, language: Language, typed: Collection[str] = ()
+) -> tuple[list[Candidate], list[Solution]]:
+    """One candidate for each answer, and the distinct solutions sorted by id.
+
+    `typed`: names of definitions whose solutions export one launcher for each data type.
+    """
     rows: list[Candidate] = []
     solutions: dict[str, Solution] = {}
     for answer in answers:
@@ -86,7 +94,7 @@ def candidates(answers: Iterable[Answer], method: Method, language: Language) ->
                 definition=answer.definition,
                 language=language,
                 entry_point=ENTRY_POINTS[language],
-                source=extract(answer.completion.response, language),
+                source=extract(answer.completion.response, language, typed=answer.definition in typed),
             )
             solutions[solution.id] = solution
         except NoSolution as reason:

@@ -47,13 +47,18 @@ def previous_answer(
     if solution is None:
         return Previous(problem=candidate.problem)
     execution = _execution(build, trace) if "execution" in feedback else ""
-    profile = _cut(trace.profile) if trace is not None and "profile" in feedback else ""
+    profile = cut(trace.profile) if trace is not None and "profile" in feedback else ""
     return Previous(code=solution.source, execution=execution, profile=profile)
 
 
 def _execution(build: Build | None, trace: Trace | None) -> str:
+    return failure(build, trace) or _times(trace.performance if trace else None)
+
+
+def failure(build: Build | None, trace: Trace | None) -> str:
+    """What went wrong with a kernel, in words; empty when it passed."""
     if build is not None and build.status is BuildStatus.REJECTED:
-        return f"It does not compile:\n\n```\n{_cut(build.log)}\n```"
+        return f"It does not compile:\n\n```\n{cut(build.log)}\n```"
     if build is not None and build.status is BuildStatus.TIMEOUT:
         return "The compiler took too long and was stopped."
     if trace is None:
@@ -61,8 +66,8 @@ def _execution(build: Build | None, trace: Trace | None) -> str:
     if trace.status is Status.TIMEOUT:
         return TIMEOUT_SENTENCE
     if trace.status is Status.PASSED:
-        return _times(trace.performance)
-    return f"{VERDICTS.get(trace.status, 'It failed.')}\n\n```\n{_cut(trace.detail)}\n```"
+        return ""
+    return f"{VERDICTS.get(trace.status, 'It failed.')}\n\n```\n{cut(trace.detail)}\n```"
 
 
 def _times(performance: Performance | None) -> str:
@@ -78,7 +83,8 @@ def _times(performance: Performance | None) -> str:
     return text
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """The text without surrounding space, cut to LOG_LIMIT; says how much was cut off."""
     if len(text) <= LOG_LIMIT:
         return text.strip()
     return f"{text[:LOG_LIMIT].rstrip()}\n[cut: {len(text) - LOG_LIMIT} more characters]"

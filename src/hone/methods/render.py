@@ -7,20 +7,17 @@ happened when it ran (E) and the profiler's table (P).
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-
-import jinja2
 
 from hone import launcher
 from hone.config import Experiment
-from hone.errors import ConfigError
 from hone.methods.examples import load_examples
 from hone.methods.feedback import Previous
 from hone.methods.hardware import gpu
-from hone.records import Definition, Language, Message, Prompt, Tolerance
-from hone.sources.workloads import workload_of
+from hone.methods.templates import Templates
+from hone.records import Definition, Language, Message, Prompt, Workload
+from hone.sources.workloads import visible
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "zero_shot": (),
@@ -41,22 +38,19 @@ ROLE = "coder"
 class Renderer:
     """Renders the prompts of one experiment; raises ConfigError for a broken template, naming its file and line."""
 
-    def __init__(self, name: str, experiment: Experiment, tolerance: Tolerance, prompts: Path, gpus: Path) -> None:
-        """`prompts` is the folder of templates and examples, `gpus` the table of hardware facts."""
+    def __init__(
+        self, name: str, experiment: Experiment, workloads: Mapping[str, Sequence[Workload]], prompts: Path, gpus: Path
+    ) -> None:
+        """`workloads` go by definition: a prompt speaks of the first that may be shown.
+
+        `prompts` is the folder of templates and examples, `gpus` the table of hardware facts.
+        """
         self.name = name
         self.experiment = experiment
-        self.tolerance = tolerance
-        self.folder = prompts
+        self.workloads = workloads
         self.examples = load_examples(EXAMPLES[experiment.method], experiment.language, prompts / "examples")
         self.hardware = gpu(experiment.hardware, gpus) if experiment.hardware else None
-        self.environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(prompts),
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-            autoescape=False,
-        )
+        self.templates = Templates(prompts)
 
     def first(self, definition: Definition) -> Prompt:
         """The prompt of turn 0, the same for every sample."""
@@ -83,7 +77,7 @@ class Renderer:
         compiled = language in (Language.CPP, Language.CUDA)
         context = {
             "definition": definition,
-            "workload": workload_of(definition, self.tolerance),
+            "workload": visible(self.workloads[definition.name])[0],
             "language": language.value,
             "language_name": LANGUAGE_NAMES[language],
             "fence": FENCES[language],
@@ -93,27 +87,7 @@ class Renderer:
             "hardware_name": self.experiment.hardware,
             "previous": previous,
         }
-        file = f"{self.experiment.method}/{role}.md"
-        try:
-            return self.environment.get_template(file).render(context)
-        except jinja2.TemplateNotFound as error:
-            where = str(self.folder / str(error.name))
-            raise ConfigError("no such prompt file", where=where, remedy="restore it from the repository") from None
-        except jinja2.TemplateSyntaxError as error:
-            where = f"{error.filename or self.folder / file}:{error.lineno}"
-            remedy = "correct that line; braces that are meant as text go into {% raw %} … {% endraw %}"
-            raise ConfigError(f"not a valid template: {error.message}", where=where, remedy=remedy) from None
-        except (jinja2.UndefinedError, ArithmeticError, TypeError, ValueError) as error:
-            # A template computes what it likes; a file that is not UTF-8 is a ValueError as well.
-            where = self._line(error) or str(self.folder / file)
-            remedy = f"names that a prompt may use: {', '.join(sorted(context))}; the file must be UTF-8"
-            raise ConfigError(f"cannot be rendered: {error}", where=where, remedy=remedy) from None
-
-    def _line(self, error: Exception) -> str:
-        """`file:line` of the template that the error came from, included ones too; empty where it has none."""
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [f"{frame.filename}:{frame.lineno}" for frame in frames if frame.filename.startswith(str(self.folder))]
-        return lines[-1] if lines else ""
+        return self.templates.render(f"{self.experiment.method}/{role}.md", context)
 
 
 def selected(

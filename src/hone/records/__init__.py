@@ -7,6 +7,8 @@ exchanged with them. Every quantity carries its unit in its name. `docs/records/
 from hone.records.answer import Answer, Completion, FailedAttempt, LLMRequest, Message, Prompt, Sampling, Usage
 from hone.records.base import Record, Versioned, canonical_json, digest
 from hone.records.problem import (
+    FLOATING_DTYPES,
+    TORCH_BASELINES,
     Argument,
     Definition,
     Language,
@@ -16,7 +18,7 @@ from hone.records.problem import (
     Upstream,
     Workload,
 )
-from hone.records.solution import Build, BuildStatus, Candidate, Solution
+from hone.records.solution import Build, BuildStatus, Candidate, KernelResources, Solution
 from hone.records.trace import (
     Clock,
     Distribution,
@@ -30,6 +32,8 @@ from hone.records.trace import (
 )
 
 __all__ = [
+    "FLOATING_DTYPES",
+    "TORCH_BASELINES",
     "Answer",
     "Argument",
     "Build",
@@ -42,6 +46,7 @@ __all__ = [
     "Environment",
     "ErrorFigures",
     "FailedAttempt",
+    "KernelResources",
     "LLMRequest",
     "Language",
     "Message",

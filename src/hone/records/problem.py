@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import computed_field
+from pydantic import Field, computed_field, model_validator
 
 from hone.records.base import Record, Versioned, digest
+
+FLOATING_DTYPES = ("float64", "float32", "float16", "bfloat16")
+TORCH_BASELINES = ("torch_eager", "torch_compile")
+"""What every definition can be measured against; other baselines are names of its existing kernels."""
 
 
 class Language(StrEnum):
@@ -34,6 +38,15 @@ class Argument(Record):
     """Names of axes, outermost first."""
     dtype: str
     """PyTorch's name without the prefix, such as `float32` or `int64`."""
+    fixed_dtype: bool = False
+    """This floating-point tensor keeps its type whatever the workload's type is, such as a log-sum-exp in float32."""
+    in_place: bool = False
+    """Inputs only: the function writes to it, and what it wrote is compared like an output."""
+
+    def dtype_at(self, dtype: str) -> str:
+        """Its data type in a workload of type `dtype`, which floating-point tensors take on unless theirs is fixed."""
+        follows = self.kind == "tensor" and self.dtype in FLOATING_DTYPES and not self.fixed_dtype
+        return dtype if follows else self.dtype
 
 
 class SoundnessFlag(Record):
@@ -68,26 +81,49 @@ class Definition(Versioned):
     axes: dict[str, int]
     """Named axes with the problem's own sizes."""
     inputs: tuple[Argument, ...]
-    """Arguments of `Model.forward`, in order."""
+    """Arguments of `Model.forward`, in order. Those that are `in_place` are results too."""
     parameters: tuple[Argument, ...]
     """Floating-point parameters and buffers of `Model`, in `state_dict` order, dots replaced by underscores."""
     outputs: tuple[Argument, ...]
+    """What `Model.forward` returns; may be empty where an input is `in_place`."""
+    dtypes: tuple[str, ...] = ()
+    """Types that workloads may ask for, such as `float16`: a native solution exports one launcher for each. Empty: one
+    launcher, of the types that the arguments have."""
     reference: str
     """Python source with `Model`, `get_inputs` and `get_init_inputs`."""
     held_out: tuple[dict[str, int], ...] = ()
     """Further sizes of some axes, unknown to whoever writes a solution, that a solution must compute rightly too."""
     baselines: tuple[str, ...] = ("torch_eager",)
-    """What speedup is measured against."""
+    """What speedup is measured against: names that PyTorch has, and keys of `kernels`."""
+    kernels: dict[str, str] = Field(default_factory=dict)
+    """Existing kernels for the same work, trusted: name, such as `upstream` or `current`, -> stand-alone source with
+    the launcher."""
+    kernel_language: Language | None = None
+    """What `kernels` are written in: `cuda` or `cpp`; absent when there are none."""
+    compiler_flags: tuple[str, ...] = ()
+    """Further flags for solutions in `kernel_language`, the kernels themselves included, such as `-use_fast_math`."""
     languages: tuple[Language, ...] = tuple(Language)
     """The languages a solution may use."""
     requires: tuple[str, ...] = ()
     """Importable packages that the reference needs beside torch."""
     compulsory_bytes: int
-    """Inputs, parameters and outputs once each: the least that any implementation moves."""
+    """Inputs, parameters and outputs once each, and again what is written in place: the least that is moved."""
     flops: int
     """Floating-point operations of matrix products and convolutions in the reference."""
     soundness: tuple[SoundnessFlag, ...] = ()
     upstream: Upstream
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.kernels and self.kernel_language not in (Language.CPP, Language.CUDA):
+            raise ValueError("kernels need a kernel_language, cuda or cpp")
+        if any(argument.fixed_dtype for argument in self.parameters):
+            raise ValueError("parameters follow the workload's data type: fixed_dtype is for inputs and outputs")
+        if any(argument.in_place for argument in (*self.parameters, *self.outputs)):
+            raise ValueError("only an input can be in_place")
+        if any(item.in_place and item.kind == "scalar" for item in self.inputs):
+            raise ValueError("a scalar is passed by value and cannot be in_place")
+        return self
 
     @property
     def sound(self) -> bool:
@@ -122,15 +158,17 @@ class Workload(Versioned):
     """Unique within the definition."""
     axes: dict[str, int]
     dtype: str = "float32"
-    """Floating-point inputs and parameters are cast to this type."""
+    """Floating-point inputs and parameters are cast to this type, but for those of fixed type."""
     seed: int = 42
     """Seed of parameters; inputs of trial i use a seed drawn from it."""
     distribution: Literal["as_given"] = "as_given"
     """`as_given`: the values of `get_inputs`."""
     tolerance: Tolerance
+    held_out: bool = False
+    """Not shown to whoever writes a solution; not part of the id, because it does not change a verdict."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def id(self) -> str:
-        """Digest of everything above."""
-        return digest(self.model_dump(mode="json", exclude={"id"}))
+        """Digest of everything above but `held_out`."""
+        return digest(self.model_dump(mode="json", exclude={"id", "held_out"}))

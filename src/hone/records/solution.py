@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import Field, computed_field, model_validator
 
-from hone.records.base import Versioned, digest
+from hone.records.base import Record, Versioned, digest
 from hone.records.problem import Language
 
 
@@ -69,6 +69,20 @@ class BuildStatus(StrEnum):
     """The machine has no such compiler: says nothing about the solution."""
 
 
+class KernelResources(Record):
+    """What one kernel of a .cu takes of a GPU's multiprocessor, by the compiler's account."""
+
+    kernel: str
+    """Its name with template arguments, such as `silu<float, 4>`."""
+    registers: int
+    """Of each thread."""
+    shared_bytes: int
+    """Static shared memory of a block; what a launch asks for comes on top."""
+    spill_store_bytes: int
+    """Written to local memory by each thread for want of registers."""
+    spill_load_bytes: int
+
+
 class Build(Versioned):
     """One solution compiled with one toolchain."""
 
@@ -86,6 +100,8 @@ class Build(Versioned):
     target: str = ""
     """CPU or GPU architecture that the object is for; empty for interpreted languages."""
     seconds: float = 0.0
+    resources: tuple[KernelResources, ...] = ()
+    """CUDA only: what each kernel needs, sorted by name."""
 
     @model_validator(mode="after")
     def _artifact_when_built(self) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hone.config import KernelBenchSource, LocalSource, Source
+from hone.config import KernelBenchSource, LocalSource
 from hone.errors import SourceError
 from hone.sources import git
 from hone.sources.problem import ProblemFile, parse_name, read_problem
@@ -14,7 +14,9 @@ LOCAL_COMMIT = "local"
 FETCH_TIMEOUT_S = 600.0
 
 
-def fetch(name: str, source: Source, *, timeout_s: float = FETCH_TIMEOUT_S) -> list[ProblemFile]:
+def fetch(
+    name: str, source: LocalSource | KernelBenchSource, *, timeout_s: float = FETCH_TIMEOUT_S
+) -> list[ProblemFile]:
     """All problem files of the config's source `name`, by level and number.
 
     Nothing of them is executed. Raises SourceError when the place cannot be read, the commit is not there, a level

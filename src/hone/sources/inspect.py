@@ -31,12 +31,14 @@ def define(
     soundness: Soundness,
     *,
     baselines: Sequence[str] = ("torch_eager",),
+    in_place: bool = False,
     timeout_s: float = PROBLEM_TIMEOUT_S,
 ) -> tuple[list[Definition], list[UnsupportedProblem]]:
     """Definitions of the problems that run, in their order, and what the others lack.
 
-    `timeout_s` is the limit of one problem. One problem's failure, crash or hang never touches another; but wrong
-    held-out sizes raise SourceError, since leaving the problem or the sizes out would go unnoticed.
+    `in_place`: a problem may return nothing, because what it writes to its inputs is its result. `timeout_s` is the
+    limit of one problem. One problem's failure, crash or hang never touches another; but wrong held-out sizes raise
+    SourceError, since leaving the problem or the sizes out would go unnoticed.
     """
     warn_unknown_commits(soundness, files)
     unsupported = {file.name: found for file in files if (found := _needs(file)) is not None}
@@ -49,10 +51,9 @@ def define(
         if report.field:
             where = f"{file.repository}: {file.path}: {report.field}"
             raise SourceError(report.error, where=where, remedy=report.remedy)
-        if report.facts is None:
-            unsupported[file.name] = UnsupportedProblem(
-                name=file.name, reason=report.error, requires=packages(file.text)
-            )
+        if report.facts is None or not (report.facts.outputs or in_place):
+            reason = report.error or "forward returns nothing"
+            unsupported[file.name] = UnsupportedProblem(name=file.name, reason=reason, requires=packages(file.text))
         else:
             definitions.append(definition_of(file, report.facts, soundness, baselines))
     return definitions, [unsupported[file.name] for file in files if file.name in unsupported]

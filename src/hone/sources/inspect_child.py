@@ -115,7 +115,7 @@ def _run_in(text: str, sizes: Mapping[str, int], fake: FakeMode, *, real_model: 
         facts = Facts(
             inputs=tuple(_input(name, value) for name, value in _bind(model, inputs)),
             parameters=tuple(_tensor(name, value) for name, value in model.state_dict().items() if _is_float(value)),
-            outputs=tuple(_tensor("", value) for value in _flatten(output)),
+            outputs=tuple(_tensor("", value) for value in (() if output is None else _flatten(output))),
             constants=_constants(text, module),
             flops=counter.get_total_flops() + recurrent.flops,
         )

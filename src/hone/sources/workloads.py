@@ -1,10 +1,39 @@
-"""Workloads of definitions."""
+"""Workloads of definitions: made from a definition alone, grouped, and how many bytes one moves."""
 
 from __future__ import annotations
 
-from hone.records import Definition, Tolerance, Workload
+import math
+from collections.abc import Iterable
+
+from hone.judge.layout import ITEM_BYTES
+from hone.records import Argument, Definition, Tolerance, Workload
 
 
 def workload_of(definition: Definition, tolerance: Tolerance) -> Workload:
     """The problem as its authors gave it: its own sizes and input values, in float32."""
     return Workload(definition=definition.name, name="as_given", axes=definition.axes, tolerance=tolerance)
+
+
+def group(workloads: Iterable[Workload]) -> dict[str, list[Workload]]:
+    """Definition -> its workloads, in the order given."""
+    found: dict[str, list[Workload]] = {}
+    for workload in workloads:
+        found.setdefault(workload.definition, []).append(workload)
+    return found
+
+
+def visible(workloads: Iterable[Workload]) -> list[Workload]:
+    """Those that whoever writes a solution may see."""
+    return [workload for workload in workloads if not workload.held_out]
+
+
+def moved_bytes(definition: Definition, workload: Workload) -> int:
+    """The least that any implementation moves: inputs, parameters, outputs, and again what is written in place."""
+
+    def nbytes(argument: Argument) -> int:
+        if argument.kind == "scalar":
+            return 0
+        return math.prod(workload.axes[axis] for axis in argument.shape) * ITEM_BYTES[argument.dtype_at(workload.dtype)]
+
+    results = (*definition.outputs, *(argument for argument in definition.inputs if argument.in_place))
+    return sum(map(nbytes, (*definition.inputs, *definition.parameters, *results)))

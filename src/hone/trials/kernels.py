@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hone.bench import DEFINITIONS, Bench, read_definitions
+from hone.bench import DEFINITIONS, Bench, read_definitions, read_workloads
 from hone.config import read
 from hone.errors import ConfigError
 from hone.methods.files import SUFFIXES, language_of, source_files
@@ -17,7 +17,7 @@ def open_bench(config: Path, definitions: Path = DEFINITIONS) -> Bench:
     if not known:
         remedy = "`snakemake definitions --cores 2` makes them, with the config that has their sources"
         raise ConfigError("there are no definitions", where=str(definitions), remedy=remedy)
-    return Bench(read(config), known)
+    return Bench(read(config), known, read_workloads(definitions))
 
 
 def expand(patterns: Sequence[str]) -> list[Path]:

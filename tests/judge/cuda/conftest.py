@@ -3,9 +3,9 @@
 import pytest
 
 from .bench import Bench, clocks
-from .rigs import rig
+from .rigs import fake_driver, rig
 
-__all__ = ("bench", "rig")
+__all__ = ("bench", "fake_driver", "rig")
 
 
 @pytest.fixture

@@ -96,9 +96,12 @@ SYNCHRONIZES = problem("synchronizes", "return x + 1 if x.sum().item() < 1e9 els
 class Rig:
     """A reference and a solution of one problem, attached and loaded."""
 
-    def __init__(self, device, item, source, *, sets=SETS, sizes=None, artifact=None, protocol=STRICT, **options):
+    def __init__(
+        self, device, item, source, *, sets=SETS, sizes=None, workload=None, artifact=None, protocol=STRICT, **options
+    ):
+        """`workload`: another than the problem's own; `sizes`: held-out ones."""
         self.device, self.protocol = device, protocol
-        self.plan = make_device_plan(item, workload_of(item), sizes or {})
+        self.plan = make_device_plan(item, workload or workload_of(item), sizes or {})
         device.free_bytes = free_bytes_for(self.plan, sets)
         ground = HostRunner(device, ReferenceHost)
         self.reference = DeviceReference(ground, self.plan, protocol, gpu=GPU.uuid, compiles=False)
@@ -155,9 +158,9 @@ def no_spans():
 
 
 @pytest.fixture
-def rig(monkeypatch):
-    """Makes rigs on a fake driver."""
-    device, made = FakeDriver(), []
+def fake_driver(monkeypatch):
+    """A driver and a PyTorch with one device, in whose memory the real hosts can run."""
+    device = FakeDriver()
     device.install(monkeypatch)
     fake = FakeTorch(device)
     modules = (memory, models, reference_base, reference_checks, reference_host_module, candidate_host)
@@ -175,17 +178,24 @@ def rig(monkeypatch):
     )
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     threads = torch.get_num_threads()
+    yield device
+    torch.set_num_threads(threads)
+    for name in ("hone_reference", "hone_candidate"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def rig(fake_driver):
+    """Makes rigs on a fake driver."""
+    made = []
 
     def make(item, body="", *, source="", names="x", init="", **options):
-        made.append(Rig(device, item, source or HEAD + model("ModelNew", body, names, init), **options))
+        made.append(Rig(fake_driver, item, source or HEAD + model("ModelNew", body, names, init), **options))
         return made[-1]
 
     yield make
     for one in made:
         one.close()
-    torch.set_num_threads(threads)
-    for name in ("hone_reference", "hone_candidate"):
-        sys.modules.pop(name, None)
 
 
 def refused(act):

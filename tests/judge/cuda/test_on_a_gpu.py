@@ -1,16 +1,17 @@
-"""Two honest fixtures and three exploits, built and judged on a real GPU with a short protocol."""
+"""Honest fixtures, three exploits, and kernels beside themselves, built and judged on a real GPU."""
 
 from pathlib import Path
 
 import pytest
 
 from hone.build import build_all
+from hone.build.kernels import kernel_solution
 from hone.config import LocalSource
 from hone.errors import MachineError
 from hone.judge.cuda.gpu import visible_gpus
 from hone.judge.judging import judge_all
 from hone.methods.files import header, read_file, statuses
-from hone.records import Protocol, Status, Tolerance
+from hone.records import Language, Protocol, Status, Tolerance
 from hone.sources.fetch import fetch
 from hone.sources.inspect import define
 from hone.sources.soundness import Soundness
@@ -35,15 +36,20 @@ def no_gpu():
 
 
 @pytest.fixture(scope="module")
-def traces(tmp_path_factory):
-    """All fixtures built and judged in one go, each by its file's name."""
+def definitions():
+    """Of the problems for GPUs, by name."""
     if reason := no_gpu():
         pytest.skip(f"needs an NVIDIA GPU: {reason}")
-    store = tmp_path_factory.mktemp("store")
     source = LocalSource(kind="local", path=str(ROOT / "resources/problems/gpu_suite"), levels={1: 8})
     found, _ = define(fetch("gpu_suite", source), Soundness())
-    definitions = {definition.name: definition for definition in found}
-    workloads = {name: workload_of(item, Tolerance(atol=1e-4, rtol=1e-4)) for name, item in definitions.items()}
+    return {definition.name: definition for definition in found}
+
+
+@pytest.fixture(scope="module")
+def traces(definitions, tmp_path_factory):
+    """All fixtures built and judged in one go, each by its file's name."""
+    store = tmp_path_factory.mktemp("store")
+    workloads = {name: [workload_of(item, Tolerance(atol=1e-4, rtol=1e-4))] for name, item in definitions.items()}
     solutions = [read_file(ROOT / "tests/evil/gpu" / name).solution for name in NAMES]
     builds = build_all(solutions, definitions, store=store, timeout_s=120, workers=2, progress=False)
     by_id = {build.solution: build for build in builds}
@@ -61,3 +67,29 @@ def test_a_fixture_ends_as_its_header_says(traces, name):
         assert trace.performance.findings == ()
         assert trace.performance.floor_ms > 0
         assert trace.errors.wrong_fraction == 0.0
+
+
+# -------------------------------------------------------------------------------------------- one yardstick for all
+
+THEMSELVES = ("honest_relu_plain.cu", "honest_scale_float4.cu", "honest_in_place_scale.cu")
+"""Runs of a few microseconds, of some ten, and one that writes in place."""
+CAREFUL = SHORT.model_copy(update={"name": "careful", "timing_runs": 30, "timing_seconds": 3.0})
+
+
+@pytest.mark.parametrize("wanted", [("upstream",), ("torch_eager", "upstream")])
+@pytest.mark.parametrize("name", THEMSELVES)
+def test_a_kernel_beside_itself_is_neither_faster_nor_slower(definitions, tmp_path, name, wanted):
+    file = read_file(ROOT / "tests/evil/gpu" / name)
+    item = definitions[file.solution.definition].model_copy(
+        update={"kernels": {"upstream": file.solution.source}, "kernel_language": Language.CUDA}
+    )
+    solution = kernel_solution(item, "upstream")
+    known, workloads = {item.name: item}, {item.name: [workload_of(item, Tolerance(atol=1e-4, rtol=1e-4))]}
+    (build,) = build_all([solution], known, store=tmp_path, timeout_s=120, workers=1, progress=False)
+    assert build.resources
+    (trace,) = judge_all(
+        [solution], {solution.id: build}, known, workloads, CAREFUL, baselines=wanted, store=tmp_path, progress=False
+    )
+    assert (trace.status, trace.detail) == (Status.PASSED, "")
+    assert set(trace.performance.baselines) == set(wanted)
+    assert 0.97 <= trace.performance.speedup("upstream") <= 1.03, trace.performance

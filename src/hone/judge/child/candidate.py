@@ -16,6 +16,7 @@ from hone.judge.child.models import (
     load_module,
     profile_table,
     seed_all,
+    set_sizes,
     silence,
     tensors_over,
 )
@@ -45,6 +46,7 @@ class CandidateHost:
     def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
         torch.set_num_threads(message["threads"])
         reference = load_module("hone_reference", message["reference"])
+        set_sizes(reference, message["sizes"])
         candidate = load_module("hone_candidate", message["source"])
         model_class = getattr(candidate, message["entry_point"])
         with torch.no_grad():

@@ -66,6 +66,30 @@ def build_model(reference: ModuleType, model_class: Any, seed: int, dtype: str) 
     return model.to(getattr(torch, dtype))
 
 
+def set_sizes(module: ModuleType, sizes: Mapping[str, int]) -> None:
+    """Give the constants of a problem's module other values: those whose name, in lower case, is an axis."""
+    for name, value in list(vars(module).items()):
+        if name.lower() in sizes and type(value) is int:  # `F` is a module as a rule
+            setattr(module, name, sizes[name.lower()])
+
+
+def cast_inputs(values: Sequence[Any], message: Mapping[str, Any]) -> list[Any]:
+    """What `get_inputs` gives, floating-point tensors in the workload's type but for those of fixed type.
+
+    `message` names the `arguments`, those that are `fixed`, and the `dtype`. Raises UnexpectedOutput for too many or
+    too few values.
+    """
+    names, dtype = message["arguments"], getattr(torch, message["dtype"])
+    if len(values) != len(names):
+        raise UnexpectedOutput(f"get_inputs gives {len(values)} values, the definition has {len(names)}")
+    return [
+        value.to(dtype)
+        if isinstance(value, torch.Tensor) and value.is_floating_point() and name not in message["fixed"]
+        else value
+        for name, value in zip(names, values, strict=True)
+    ]
+
+
 def tensors_over(memory: mmap.mmap, layout: Layout) -> dict[str, torch.Tensor]:
     """Tensors whose storage is the arena itself, by name."""
     found = {}
@@ -81,11 +105,15 @@ def tensors_over(memory: mmap.mmap, layout: Layout) -> dict[str, torch.Tensor]:
 
 
 def flatten(outputs: Any) -> list[torch.Tensor]:
-    """A forward's result as a list of tensors; raises UnexpectedOutput for anything else."""
+    """A forward's result as a list of tensors, none for None; raises UnexpectedOutput for anything else."""
+    return [] if outputs is None else _tensors(outputs)
+
+
+def _tensors(outputs: Any) -> list[torch.Tensor]:
     if isinstance(outputs, torch.Tensor):
         return [outputs]
     if isinstance(outputs, (list, tuple)):
-        return [tensor for item in outputs for tensor in flatten(item)]
+        return [tensor for item in outputs for tensor in _tensors(item)]
     raise UnexpectedOutput(f"forward returned a {type(outputs).__name__} instead of tensors")
 
 

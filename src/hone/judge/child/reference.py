@@ -12,12 +12,14 @@ from hone.judge.child.models import (
     Arenas,
     UnexpectedOutput,
     build_model,
+    cast_inputs,
     check_and_copy,
     describe_error,
     flatten,
     load_module,
     profile_table,
     seed_all,
+    set_sizes,
     silence,
     tensors_over,
 )
@@ -53,8 +55,9 @@ class ReferenceHost:
 
     def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
         torch.set_num_threads(message["threads"])
-        self._order, self._dtype = message["arguments"], getattr(torch, message["dtype"])
+        self._order, self._loaded = message["arguments"], message
         self._module = load_module("hone_reference", message["reference"])
+        set_sizes(self._module, message["sizes"])
         model = build_model(self._module, self._module.Model, message["seed"], message["dtype"])
         self._models = {"torch_eager": model}
         self._write_parameters(model)
@@ -70,13 +73,7 @@ class ReferenceHost:
 
     def _inputs_of(self, seed: int) -> list[Any]:
         seed_all(seed)
-        values = list(self._module.get_inputs())
-        if len(values) != len(self._order):
-            raise UnexpectedOutput(f"get_inputs gives {len(values)} values, the definition has {len(self._order)}")
-        return [
-            value.to(self._dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
-            for value in values
-        ]
+        return cast_inputs(list(self._module.get_inputs()), self._loaded)
 
     def _make_inputs(self, message: Mapping[str, Any]) -> dict[str, Any]:
         values = dict(zip(self._order, self._inputs_of(message["seed"]), strict=True))

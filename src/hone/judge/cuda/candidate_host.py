@@ -19,12 +19,13 @@ from hone.judge.child.models import (
     flatten,
     load_module,
     seed_all,
+    set_sizes,
     silence,
 )
 from hone.judge.cuda import driver
 from hone.judge.cuda.batches import Clock, Gate
 from hone.judge.cuda.memory import DeviceArena
-from hone.judge.cuda.models import allow_tf32, captured_graph, profile_table, set_sizes
+from hone.judge.cuda.models import allow_tf32, captured_graph, profile_table
 from hone.judge.cuda.sets import Region
 
 

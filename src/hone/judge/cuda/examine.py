@@ -100,7 +100,8 @@ class DeviceExamination:
             detail = f"it wrote to {', '.join(answer['changed'])}, which the reference leaves alone"
             raise Verdict(Status.INPUT_CHANGED, detail)
         tally = self._figures.tally
-        sizes = ", ".join(f"{axis} = {size}" for axis, size in self._reference.plan.sizes.items())
+        plan = self._reference.plan
+        sizes = ", ".join(f"{axis} = {size}" for axis, size in plan.sizes.items() if plan.held_out)
         place = f" ({distribution} values)" if distribution != "as_given" else ""
         place += f" at {sizes}" if sizes else ""
         tally.merge(answer, place)
@@ -117,4 +118,4 @@ class DeviceExamination:
             raise Verdict(Status.IMPRECISE, detail)
 
     def _floor(self) -> float:
-        return max(PRECISION_FLOOR.get(slot.dtype, 0.0) for slot in self._reference.plan.outputs.slots)
+        return max(PRECISION_FLOOR.get(slot.dtype, 0.0) for slot in self._reference.plan.results)

@@ -1,11 +1,10 @@
-"""What the two GPU runners with PyTorch share beside the CPU's: precision flags, other sizes, the profiler's table."""
+"""What the two GPU runners with PyTorch share beside the CPU's: precision flags, graphs, the profiler's table."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -21,13 +20,6 @@ def allow_tf32(allowed: bool) -> None:
     # The older of PyTorch's two interfaces: candidates use it too, and PyTorch refuses a mixture.
     torch.backends.cuda.matmul.allow_tf32 = allowed
     torch.backends.cudnn.allow_tf32 = allowed
-
-
-def set_sizes(module: ModuleType, sizes: Mapping[str, int]) -> None:
-    """Give the constants of a problem's module other values: those whose name, in lower case, is an axis."""
-    for name, value in list(vars(module).items()):
-        if name.lower() in sizes and type(value) is int:  # `F` is a module as a rule
-            setattr(module, name, sizes[name.lower()])
 
 
 @contextmanager

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from hone.judge.cuda.sets import Region, set_count
-from hone.judge.layout import Layout
-from hone.judge.plan import GIB, check_packages, layouts_of, native_signature
+from hone.judge.layout import Layout, Slot
+from hone.judge.plan import (
+    GIB,
+    check_packages,
+    in_place_slots,
+    layouts_of,
+    native_signature,
+    other_sizes,
+    reference_message,
+    sized_definition,
+)
 from hone.judge.verdict import Verdict
 from hone.records import Definition, Status, Workload
 
@@ -24,10 +33,12 @@ class DevicePlan:
     """With the sizes in its axes."""
     workload: Workload
     sizes: Mapping[str, int]
-    """Axes that differ from the problem's own: held-out sizes."""
+    """The axes that differ from the reference's own constants."""
     inputs: Layout
     parameters: Layout
     outputs: Layout
+    held_out: bool = False
+    """These are further sizes of the definition's own, at which a solution is not timed."""
 
     @property
     def order(self) -> list[str]:
@@ -35,14 +46,29 @@ class DevicePlan:
         return [argument.name for argument in self.definition.inputs]
 
     @property
+    def results(self) -> list[Slot]:
+        """All that is compared: the outputs, then the inputs that are written in place."""
+        return [*self.outputs.slots, *in_place_slots(self.definition, self.inputs)]
+
+    @property
+    def read_bytes(self) -> int:
+        """Inputs and parameters once each, in the workload's data type."""
+        return self.inputs.tensor_bytes + self.parameters.tensor_bytes
+
+    @property
+    def written_bytes(self) -> int:
+        """All results once each; what is written in place is read too."""
+        return sum(slot.nbytes for slot in self.results)
+
+    @property
     def compulsory_bytes(self) -> int:
-        """Inputs, parameters and outputs once each, in the workload's data type."""
-        return self.inputs.tensor_bytes + self.parameters.tensor_bytes + self.outputs.tensor_bytes
+        """The least that any implementation moves."""
+        return self.read_bytes + self.written_bytes
 
     def regions(self, free_bytes: int) -> dict[str, Region]:
         """The shared memory, for a GPU with so much free memory; held-out sizes are not timed and get one set."""
         set_bytes = 2 * self.inputs.nbytes + 3 * self.outputs.nbytes
-        count = 1 if self.sizes else set_count(set_bytes, self.compulsory_bytes, int(MEMORY_SHARE * free_bytes))
+        count = 1 if self.held_out else set_count(set_bytes, self.compulsory_bytes, int(MEMORY_SHARE * free_bytes))
         return {
             "inputs": Region(self.inputs, count),
             "outputs": Region(self.outputs, count),
@@ -50,16 +76,25 @@ class DevicePlan:
             "gate": Region(Layout.of([("gate", "int32", (1024,))]), 1),
         }
 
+    def reference_message(self) -> dict[str, Any]:
+        """What a process needs to build the reference's model and its inputs."""
+        return reference_message(self.definition, self.workload, self.sizes)
+
     def native_signature(self) -> list[dict[str, Any]]:
         """Arguments of the launcher as the native runner wants them."""
         return native_signature(self.definition)
 
 
-def make_device_plan(definition: Definition, workload: Workload, sizes: Mapping[str, int]) -> DevicePlan:
-    """Raises Verdict NOT_JUDGED when the reference lacks a package or a data type is not supported."""
+def make_device_plan(definition: Definition, workload: Workload, held_out: Mapping[str, int]) -> DevicePlan:
+    """Raises Verdict NOT_JUDGED when the reference lacks a package, a constant for the sizes or a data type.
+
+    `held_out`: sizes of the definition's own that take the place of the workload's; empty for the workload itself.
+    """
     check_packages(definition)
-    sized = definition.model_copy(update={"axes": {**workload.axes, **sizes}})
-    return DevicePlan(sized, workload, dict(sizes), *layouts_of(sized, workload.dtype))
+    sizes = {**other_sizes(definition, workload), **held_out}
+    sized = sized_definition(definition, workload)
+    sized = sized.model_copy(update={"axes": {**sized.axes, **held_out}})
+    return DevicePlan(sized, workload, sizes, *layouts_of(sized, workload.dtype), held_out=bool(held_out))
 
 
 def check_memory(plan: DevicePlan, free_bytes: int) -> None:

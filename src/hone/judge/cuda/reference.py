@@ -59,12 +59,8 @@ class DeviceReference:
         answer = self._ask(
             {
                 "do": "load",
-                "reference": self.plan.definition.reference,
-                "seed": self.plan.workload.seed,
-                "dtype": self.plan.workload.dtype,
                 "threads": self._protocol.threads,
-                "arguments": self.plan.order,
-                "sizes": dict(self.plan.sizes),
+                **self.plan.reference_message(),
                 "flops": self.plan.definition.flops,
                 "regions": [self.regions[name].message() | {"name": name} for name in REGIONS],
             },

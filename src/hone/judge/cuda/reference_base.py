@@ -12,17 +12,19 @@ import torch
 from hone.judge.child.models import (
     UnexpectedOutput,
     build_model,
+    cast_inputs,
     check_and_copy,
     describe_error,
     flatten,
     load_module,
     seed_all,
+    set_sizes,
     silence,
 )
 from hone.judge.cuda import driver
 from hone.judge.cuda.batches import Clock, Gate
 from hone.judge.cuda.memory import DeviceArena
-from hone.judge.cuda.models import allow_tf32, set_sizes
+from hone.judge.cuda.models import allow_tf32
 from hone.judge.cuda.sets import Region
 from hone.judge.cuda.values import redistribute
 
@@ -46,7 +48,6 @@ class ReferenceBase:
         self._exact: list[torch.Tensor] | None = None
         self._returned: list[Any] = []
         self._arguments: list[list[Any]] = []
-        self._after: dict[str, torch.Tensor] = {}
         self._written: list[str] = []
         self._slacks: dict[str, list[float]] = {}
         """Distribution -> for each output what an element may be off beside the tolerance; under the rule `hone`."""
@@ -102,7 +103,7 @@ class ReferenceBase:
 
     def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
         torch.set_num_threads(message["threads"])
-        self._order, self._dtype = message["arguments"], getattr(torch, message["dtype"])
+        self._order, self._loaded = message["arguments"], message
         self._module = load_module("hone_reference", message["reference"])
         set_sizes(self._module, message["sizes"])
         with torch.device("cuda"):
@@ -117,6 +118,7 @@ class ReferenceBase:
             # Inputs are made here and shown all at once: what waits on the GPU for them finds them no earlier.
             self._hidden = DeviceArena(regions["inputs"], driver.allocate_private(regions["inputs"].nbytes))
             self._hidden.bytes.zero_()
+            self._inputs.bytes.zero_()  # between the tensors it stays zero, else a solution wrote there
             self._gate = Gate(gate.bytes.data_ptr() + gate.region.layout.slots[0].offset)
             self._gate_stream, self._gate_value = driver.new_stream(), 0
             self._names = [slot.name for slot in self._outputs.region.layout.slots]
@@ -150,12 +152,13 @@ class ReferenceBase:
             values = self._values(seed, "as_given")
             versions = [value._version if isinstance(value, torch.Tensor) else 0 for value in values]
             seed_all(forward_seed)
-            results.append(flatten(self._models["torch_eager"](*values)))
+            returned = flatten(self._models["torch_eager"](*values))
             self._written = [
                 name
                 for name, value, version in zip(self._order, values, versions, strict=True)
                 if isinstance(value, torch.Tensor) and value._version != version
             ]
+            results.append(returned + [values[self._order.index(name)] for name in self._written])
             self._numbers = {
                 name: value
                 for name, value in zip(self._order, values, strict=True)
@@ -177,14 +180,8 @@ class ReferenceBase:
         seed_all(seed)
         with torch.device("cuda"):
             values = list(self._module.get_inputs())
-        if len(values) != len(self._order):
-            raise UnexpectedOutput(f"get_inputs gives {len(values)} values, the definition has {len(self._order)}")
         values = [value.cuda() if isinstance(value, torch.Tensor) else value for value in values]
-        values = [
-            value.to(self._dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
-            for value in values
-        ]
-        return redistribute(values, distribution, seed)
+        return redistribute(cast_inputs(values, self._loaded), distribution, seed)
 
     def _fill(self, places: Mapping[str, torch.Tensor], seed: int, distribution: str) -> dict[str, Any]:
         """Write the inputs of a seed to a set; returns the arguments that are plain numbers."""

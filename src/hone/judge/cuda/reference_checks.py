@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from hone.judge.child.models import (
 )
 from hone.judge.cuda import driver
 from hone.judge.cuda.checks import DeviceTally, changed_inputs, distance, rounding_slack, scale_of
+from hone.judge.cuda.memory import DeviceArena
 from hone.judge.cuda.reference_base import ReferenceBase
 
 EXACT_BYTES = 24 << 30
@@ -59,12 +60,7 @@ class ReferenceChecks(ReferenceBase):
         places = self._outputs.sets[index]
         if [(out.dtype, out.shape) for out in returned] != [(place.dtype, place.shape) for place in places.values()]:
             raise UnexpectedOutput("the reference's outputs are not the definition's")
-        self._expected = [out.contiguous() for out in returned]
-        self._after = {
-            name: value
-            for name, value in zip(self._order, arguments, strict=True)
-            if name in self._written and isinstance(value, torch.Tensor)
-        }
+        self._expected = [out.contiguous() for out in (*returned, *self._written_of(arguments))]
 
     def _exactly(self, scalars: Mapping[str, Any], forward_seed: int) -> list[torch.Tensor] | None:
         """The results in float64; absent where that is too large or the reference insists on its own data type."""
@@ -79,7 +75,8 @@ class ReferenceChecks(ReferenceBase):
                 for value in self._arguments_of(0, scalars, fresh=True)
             ]
             seed_all(forward_seed)
-            found = [out.contiguous() for out in flatten(self._exact_model(*arguments))]
+            returned = flatten(self._exact_model(*arguments))
+            found = [out.contiguous() for out in (*returned, *self._written_of(arguments))]
         except (RuntimeError, TypeError, ValueError):  # also PyTorch's out-of-memory error
             torch.cuda.empty_cache()
             return None
@@ -93,8 +90,7 @@ class ReferenceChecks(ReferenceBase):
         if "audit" not in message:
             self._add(tally, 0, message)
             if self._exact is not None:
-                got = list(self._outputs.sets[0].values())
-                answer["exact_error"] = distance(got, self._exact)
+                answer["exact_error"] = distance(list(self._results(0).values()), self._exact)
             answer["changed"] = self._changed(0, *self._trial_values)
             self._expected, self._exact = [], None
         for index in message.get("audit", ()):
@@ -118,19 +114,28 @@ class ReferenceChecks(ReferenceBase):
         return changed_inputs(kept, self._inputs.sets[index])
 
     def _add(self, tally: DeviceTally, index: int, message: Mapping[str, Any]) -> None:
-        """Outputs of a set, and the inputs that the reference has written to, against what is expected."""
+        """All results of a set against what is expected."""
         tolerance, scaled = message["tolerance"], message["scaled"]
         slacks = self._slacks.get(message["distribution"], [0.0] * len(self._expected))
-        got = self._outputs.sets[index]
-        for (name, have), want, slack in zip(got.items(), self._expected, slacks, strict=True):
+        for (name, have), want, slack in zip(self._results(index).items(), self._expected, slacks, strict=True):
             atol = tolerance["atol"] * (scale_of(want) if scaled else 1.0)
             tally.add(name, want, have, atol=atol + slack, rtol=tolerance["rtol"])
-        for name, want in self._after.items():
-            atol = tolerance["atol"] * (scale_of(want) if scaled else 1.0)
-            tally.add(name, want, self._inputs.sets[index][name], atol=atol, rtol=tolerance["rtol"])
+
+    def _results(self, index: int) -> dict[str, torch.Tensor]:
+        """What a solution has left in a set: the outputs, then the inputs that the reference writes to."""
+        places = self._inputs.sets[index]
+        return self._outputs.sets[index] | {name: places[name] for name in self._written}
+
+    def _written_of(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
+        """Of forward's arguments those that it has written to."""
+        return [value for name, value in zip(self._order, arguments, strict=True) if name in self._written]
 
     def _guards_hold(self) -> bool:
         """Whether nothing was written between the tensors of any set."""
-        rows = self._outputs.rows()
-        gaps = self._outputs.region.layout.gaps()
-        return all(bool((rows[:, start:end] == self._poison).all()) for start, end in gaps)
+        return _gaps_hold(self._outputs, self._poison) and _gaps_hold(self._inputs, 0)
+
+
+def _gaps_hold(arena: DeviceArena, byte: int) -> bool:
+    """Whether every byte between the tensors is this one."""
+    rows = arena.rows()
+    return all(bool((rows[:, start:end] == byte).all()) for start, end in arena.region.layout.gaps())

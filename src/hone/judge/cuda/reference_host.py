@@ -53,8 +53,14 @@ class ReferenceHost(ReferenceChecks):
         return {"reveal_ms": (time.perf_counter() - started) * 1e3}
 
     def _untouched(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Whether the outputs of all sets from `first` on still are as they were poisoned."""
-        return {"untouched": bool((self._outputs.rows()[message["first"] :] == self._poison).all())}
+        """Whether the outputs of all sets from `first` on still are as they were poisoned.
+
+        And, where the reference writes to inputs, whether those of the batch's sets still are as they were made.
+        """
+        part = slice(message["first"], self._count)
+        outputs = bool((self._outputs.rows()[message["first"] :] == self._poison).all())
+        inputs = not self._written or torch.equal(self._inputs.rows()[part], self._hidden.rows()[part])
+        return {"untouched": outputs and inputs}
 
     def _flush(self, _: Mapping[str, Any]) -> dict[str, Any]:
         self._flusher.add_(1)

@@ -1,7 +1,8 @@
-"""What outlives one solution within a call on a GPU: the GPU itself, zygotes, references by definition and sizes."""
+"""What outlives one solution within a call on a GPU: the GPU itself, zygotes, references by workload and sizes."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,7 @@ from hone.judge.cuda.reference import DeviceReference
 from hone.judge.cuda.subject import DeviceSubject
 from hone.judge.cuda.timing import DeviceTiming
 from hone.judge.examine import Findings
+from hone.judge.kernels import KernelBaselines
 from hone.judge.needs import uses_triton
 from hone.judge.runner import Zygote
 from hone.judge.session import BaseSession, Case, check_build
@@ -32,8 +34,11 @@ class DeviceSession(BaseSession):
         super().__init__(protocol, baselines)
         self._stack = ExitStack()
         self._references: dict[tuple[tuple[str, int], ...], DeviceReference] = {}
-        """Of the current definition, by the sizes that differ from its own."""
-        self._definition = ""
+        """Of the current workload, by the held-out sizes."""
+        self._workload = ""
+        """Id of the current workload."""
+        self._kernels: KernelBaselines[DeviceSubject] | None = None
+        """Beside the reference that solutions are timed with."""
         self._gpu: Gpu | None = None
 
     def __enter__(self) -> Self:
@@ -62,9 +67,8 @@ class DeviceSession(BaseSession):
     def examine(self, case: Case, findings: Findings) -> None:
         """Fill in the findings; returns when the solution passed, else raises Verdict (or MachineError)."""
         check_build(case, self.protocol)
-        name = case.definition.name
-        if name in self._refused:
-            raise self._refused[name]
+        if case.workload.id in self._refused:
+            raise self._refused[case.workload.id]
         try:
             with ScratchFolder("triton") as folder:
                 scratch = Path(folder) if uses_triton(case.solution) else None
@@ -80,7 +84,7 @@ class DeviceSession(BaseSession):
     def _examine(self, case: Case, findings: Findings, scratch: Path | None) -> None:
         figures = Figures()
         sizes: list[Mapping[str, int]] = [{}]
-        if self.protocol.rule == "hone":
+        if self.protocol.rule == "hone" and case.workload.axes == case.definition.axes:
             sizes += case.definition.held_out
         # Held-out sizes first: the last process is the one that is timed.
         for chosen in reversed(sizes):
@@ -97,9 +101,11 @@ class DeviceSession(BaseSession):
                 if early is not None:
                     early.close()
                 raise
-            self._judge(subject, reference, findings, figures)
+            self._judge(case, subject, reference, findings, figures)
 
-    def _judge(self, subject: DeviceSubject, reference: DeviceReference, findings: Findings, figures: Figures) -> None:
+    def _judge(
+        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, figures: Figures
+    ) -> None:
         try:
             findings.confinement = subject.confinement
             self._warn_once(subject.confinement)
@@ -108,16 +114,20 @@ class DeviceSession(BaseSession):
                 subject.calibrate(reference)
                 subject.load(reference.plan)
             examination = DeviceExamination(reference, subject, self.protocol, findings, figures)
-            held_out = bool(reference.plan.sizes)
+            held_out = reference.plan.held_out
             examination.check_correctness(HELD_OUT_TRIALS if held_out else self.protocol.correctness_trials)
             if held_out:
                 return
             if self.protocol.timing:
                 with findings.phase("baselines"):
-                    usable = self._usable_baselines(reference, findings)
+                    assert self._kernels is not None
+                    kernels = self._kernels
+                    usable = self._usable_baselines(case, reference, kernels, findings)
                 with findings.phase("timing"):
-                    timing = DeviceTiming(reference, subject, self.protocol, examination.scalars)
-                    findings.performance = timing.measure(usable, self.gpu)
+                    timing = functools.partial(
+                        DeviceTiming, reference, subject, self.protocol, examination.scalars, kernels.ready
+                    )
+                    self._time(lambda names: timing().measure(names, self.gpu), usable, kernels, findings)
             if self.protocol.profile:
                 with findings.phase("profile"):
                     findings.profile = self._profile(reference, subject)
@@ -160,9 +170,9 @@ class DeviceSession(BaseSession):
         )  # fmt: skip
 
     def _reference(self, case: Case, sizes: Mapping[str, int]) -> DeviceReference:
-        if case.definition.name != self._definition:
+        if case.workload.id != self._workload:  # those of other workloads hold memory that this one may need
             self._drop_references()
-            self._definition = case.definition.name
+            self._workload = case.workload.id
         key = tuple(sorted(sizes.items()))
         known = self._references.get(key)
         if known is not None and known.alive:
@@ -170,12 +180,34 @@ class DeviceSession(BaseSession):
         try:
             plan: DevicePlan = make_device_plan(case.definition, case.workload, sizes)
             compiles = "torch_compile" in self._baselines and not sizes
-            self._references[key] = self._new_reference(plan, compiles=compiles)
+            self._references[key] = reference = self._new_reference(plan, compiles=compiles)
+            if self.protocol.timing and not sizes:
+                # Before a solution meets the reference: what it does to the GPU cannot make a baseline look wrong.
+                self._drop_kernels()
+                self._kernels = KernelBaselines(
+                    case.kernels, lambda name: self._start_kernel(case.of_kernel(name), reference), reference
+                )
         except Verdict as verdict:
             if verdict.status is Status.NOT_JUDGED:
-                self._refused[case.definition.name] = verdict
+                self._refused[case.workload.id] = verdict
             raise
         return self._references[key]
+
+    def _start_kernel(self, case: Case, reference: DeviceReference) -> DeviceSubject:
+        """A process with an existing kernel that was found right, in all sets of a batch too; raises Verdict."""
+        check_build(case, self.protocol)
+        subject = self._subject(case, None)
+        try:
+            subject.attach(reference)
+            subject.load(reference.plan)
+            protocol = self._lenient()
+            examination = DeviceExamination(reference, subject, protocol, Findings(), Figures())
+            examination.check_correctness(protocol.correctness_trials)
+            DeviceTiming(reference, subject, protocol, examination.scalars).rehearse()
+        except BaseException:
+            subject.close()
+            raise
+        return subject
 
     def _new_reference(self, plan: DevicePlan, *, compiles: bool) -> DeviceReference:
         """Loaded, with `torch_compile` prepared if wanted; a compiler that fails costs that baseline only."""
@@ -195,7 +227,13 @@ class DeviceSession(BaseSession):
         return self._gpu
 
     def _drop_references(self) -> None:
+        self._drop_kernels()
         dropped, self._references = self._references, {}
         for reference in dropped.values():
             reference.close()
-        self._definition = ""
+        self._workload = ""
+
+    def _drop_kernels(self) -> None:
+        dropped, self._kernels = self._kernels, None
+        if dropped is not None:
+            dropped.close()

@@ -16,7 +16,7 @@ from hone.judge.cuda.reference import REGIONS, DeviceReference, close_all
 from hone.judge.environment import oom_kills
 from hone.judge.plan import GIB
 from hone.judge.runner import Runner, RunnerError, Zygote
-from hone.judge.subject import KINDS, TABLE_CHARACTERS, verdict_of
+from hone.judge.subject import KINDS, TABLE_CHARACTERS, module_message, native_message, verdict_of
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
 from hone.records import Protocol, Solution, Status
@@ -96,7 +96,7 @@ class DeviceSubject:
             walls.append(seen.wall_ms - seen.claimed_ms)
             settles.append(seen.settle_ms)
         self._overhead = _usual(walls, settles)
-        if reference.plan.sizes:
+        if reference.plan.held_out:
             return
         found = []
         for _ in range(CALIBRATIONS):
@@ -163,20 +163,12 @@ class DeviceSubject:
 
     def load(self, plan: DevicePlan) -> None:
         """Open the shared object, or execute the module and build `ModelNew`."""
-        message: dict[str, Any] = {"do": "load", "entry_point": self._solution.entry_point}
+        message: dict[str, Any] = {"do": "load"}
         if self._artifact is not None:
-            message |= {"artifact": str(self._artifact), "signature": plan.native_signature()}
+            message |= native_message(self._solution, self._artifact, plan)
         else:
-            message |= {
-                "reference": plan.definition.reference,
-                "source": self._solution.source,
-                "seed": plan.workload.seed,
-                "dtype": plan.workload.dtype,
-                "threads": self._protocol.threads,
-                "arguments": plan.order,
-                "sizes": dict(plan.sizes),
-                "extensions": {key: str(path) for key, path in self._extensions.items()},
-            }
+            message |= module_message(self._solution, self._protocol, plan)
+            message |= {"extensions": {key: str(path) for key, path in self._extensions.items()}}
         self._ask(message, SETUP_TIMEOUT_S + self._timeout_s, "loading")
 
     def prepare(self, seed: int, scalars: Sequence[Mapping[str, Any]]) -> None:
@@ -203,6 +195,7 @@ class DeviceSubject:
     def spans(self) -> dict[str, Any]:
         """`busy_ms` and `kernels` per run as its own process saw them, or `missing`."""
         answer = self._ask({"do": "spans"}, SETUP_TIMEOUT_S + self._timeout_s, "running under CUPTI")
+        self._freeze("running under CUPTI")
         busy, kernels = answer.get("busy_ms"), answer.get("kernels")
         if isinstance(busy, (int, float)) and isinstance(kernels, int) and busy > 0 and kernels > 0:
             return {"busy_ms": float(busy), "kernels": kernels}

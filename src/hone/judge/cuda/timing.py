@@ -7,6 +7,7 @@ import random
 import statistics
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from hone.judge.cuda.gpu import Gpu, clocks
 from hone.judge.cuda.reference import DeviceReference
 from hone.judge.cuda.subject import DeviceSubject
 from hone.judge.examine import LEAST_TIMED_RUNS, SOLUTION
+from hone.judge.kernels import blamed_on
 from hone.judge.verdict import Verdict
 from hone.records import Clock, Performance, Protocol, Status, Timing
 
@@ -38,11 +40,16 @@ class DeviceTiming:
     """Batches of solution and baselines in turns, in random order, each on inputs that nobody has seen before."""
 
     def __init__(
-        self, reference: DeviceReference, subject: DeviceSubject, protocol: Protocol, scalars: list[dict[str, Any]]
-    ) -> None:
-        """`scalars`: the arguments that are plain numbers, as the last trial had them."""
+        self, reference: DeviceReference, subject: DeviceSubject, protocol: Protocol, scalars: list[dict[str, Any]],
+        kernels: Mapping[str, DeviceSubject] | None = None,
+    ) -> None:  # fmt: skip
+        """`scalars`: the arguments that are plain numbers, as the last trial had them.
+
+        `kernels`: the existing kernels that may be baselines, each loaded in a process of its own.
+        """
         self._reference = reference
         self._subject = subject
+        self._kernels = kernels or {}
         self._protocol = protocol
         self._sets = 1
         self._scalars = scalars[:1]
@@ -55,7 +62,10 @@ class DeviceTiming:
         """What a run of a graph loses at its gate, on all sides."""
 
     def measure(self, baselines: Sequence[str], gpu: Gpu) -> Performance:
-        """All turns of the protocol; raises Verdict when a timed output is wrong."""
+        """All turns of the protocol.
+
+        Raises Verdict when a timed output is wrong, BaselineFailedError when an existing kernel fails.
+        """
         names = (SOLUTION, *baselines)
         self._samples = {name: [] for name in names}
         self._mode = self._choose_mode(baselines)
@@ -84,7 +94,7 @@ class DeviceTiming:
     def _performance(self, timings: dict[str, Timing], clock: Clock) -> Performance:
         plan, device = self._reference.plan, self._reference.device
         least = floor_ms(
-            plan.inputs.tensor_bytes + plan.parameters.tensor_bytes, plan.outputs.tensor_bytes, plan.definition.flops,
+            plan.read_bytes, plan.written_bytes, plan.definition.flops,
             bandwidth_gbs=device.bandwidth_gbs, peak_gflops=device.peak_gflops, l2_bytes=device.l2_bytes,
         )  # fmt: skip
         solution = timings.pop(SOLUTION)
@@ -95,40 +105,60 @@ class DeviceTiming:
         """`graph` where a run is short and all sides can be captured. Also the first warm-up."""
         reference, subject = self._reference, self._subject
         for _ in range(2):  # the first run of a kernel brings its code to the GPU
-            self._prepare()
-            self._refresh()
-            self._reveal()
-            seen = subject.run(1, reference)
-            subject.store()
-            self._reveal()  # baselines must not run on what the solution has left of the inputs
-            longest_ms = max([seen.claimed_ms, *(reference.batch(name, "stream") for name in baselines)])
+            longest_ms = max(self._first_ms(name) for name in (SOLUTION, *baselines))
         self._sets = max(min(2, reference.sets), min(reference.sets, math.ceil(BATCH_MS / max(longest_ms, 1e-3))))
         known = self._scalars = self._scalars * self._sets
-        self._prepare()  # with another seed: numbers that depend on it cannot be part of a graph
-        if longest_ms > GRAPH_BELOW_MS or reference.random or self._refresh() != known:
+        self._prepare(subject)  # with another seed: numbers that depend on it cannot be part of a graph
+        if longest_ms > GRAPH_BELOW_MS or reference.random or self._refresh(subject) != known:
             return "stream"
         self._reveal()
-        if not all(map(reference.capture, baselines)) or not subject.capture():
+        if not all(map(self._capture, baselines)) or not subject.capture():
             return "stream"
         self._gate_ms = reference.gate_ms()
         return "graph"
 
+    def _first_ms(self, name: str) -> float:
+        """One run in the stream, of which the first brings the code of a kernel to the GPU."""
+        side = self._sides.get(name)
+        if side is None:
+            self._reveal()  # a baseline must not run on what others have left of the inputs
+            return self._reference.batch(name, "stream")
+        with self._blamed(name):
+            return self._side_batch(side, audit=False).claimed_ms
+
+    def _capture(self, name: str) -> bool:
+        """Whether a batch of a baseline could be made a graph."""
+        if name not in self._kernels:
+            return self._reference.capture(name)
+        with self._blamed(name):
+            self._prepare(self._kernels[name])
+            return self._kernels[name].capture()
+
     # -------------------------------------------------------------------------------------------- batches
 
-    def _prepare(self) -> None:
-        """Give the solution what it may know of the next batch, which is not the seed of its inputs, and stop it."""
-        self._forward_seed = random.SystemRandom().getrandbits(30)
-        self._subject.prepare(self._forward_seed, self._scalars)
+    @property
+    def _sides(self) -> Mapping[str, DeviceSubject]:
+        """What is timed in a process of its own."""
+        return {SOLUTION: self._subject, **self._kernels}
 
-    def _refresh(self) -> list[dict[str, Any]]:
-        """New inputs of a secret seed, poisoned outputs. The solution is stopped."""
+    def _blamed(self, name: str) -> AbstractContextManager[None]:
+        """What goes wrong inside is an existing kernel's failure where the name is one's."""
+        return blamed_on(name, self._reference) if name in self._kernels else nullcontext()
+
+    def _prepare(self, side: DeviceSubject) -> None:
+        """Give a side what it may know of the next batch, which is not the seed of its inputs, and stop it."""
+        self._forward_seed = random.SystemRandom().getrandbits(30)
+        side.prepare(self._forward_seed, self._scalars)
+
+    def _refresh(self, side: DeviceSubject) -> list[dict[str, Any]]:
+        """New inputs of a secret seed, poisoned outputs. The side that will get them is stopped."""
         seed = random.SystemRandom().getrandbits(30)
         scalars = self._reference.refresh(seed, self._forward_seed, self._sets)
         if scalars != self._scalars and self._mode == "graph":
             raise Verdict(Status.MACHINE_ERROR, "plain numbers among the inputs change, a graph has them fixed")
         if scalars != self._scalars:  # numbers that change with the seed: rare, and then known to it too early
             self._scalars = scalars
-            self._subject.prepare(self._forward_seed, scalars)
+            side.prepare(self._forward_seed, scalars)
         return scalars
 
     def _reveal(self) -> float:
@@ -143,27 +173,32 @@ class DeviceTiming:
             random.SystemRandom().shuffle(order)
         for place, name in enumerate(order):
             if name == SOLUTION:
-                seen = self._solution_batch(audit=audit)
+                seen = self._side_batch(self._subject, audit=audit)
                 if keep:
                     self._keep(seen)
                 continue
-            if place == 0 or self._reference.written:
-                self._refresh()
-                self._reveal()
-            else:
-                self._reveal()  # again: the solution may have changed what it was shown
-            elapsed = self._reference.batch(name, self._mode)
+            elapsed = self._baseline_ms(name, fresh=place == 0 or bool(self._reference.written))
             if keep:
                 self._samples[name].append(self._per_run(elapsed))
 
-    def _solution_batch(self, *, audit: bool) -> Observation:
+    def _baseline_ms(self, name: str, *, fresh: bool) -> float:
+        """One batch; `fresh`: on new inputs, which a kernel in a process of its own gets in any case."""
+        if name in self._kernels:
+            with self._blamed(name):
+                return self._side_batch(self._kernels[name], audit=False).claimed_ms
+        if fresh:
+            self._refresh(self._subject)
+        self._reveal()  # again where not fresh: others may have changed what they were shown
+        return self._reference.batch(name, self._mode)
+
+    def _side_batch(self, subject: DeviceSubject, *, audit: bool) -> Observation:
         """One batch, and its audit while it is stopped; Python's results have to be copied by itself before."""
-        reference, subject = self._reference, self._subject
+        reference = self._reference
         graph = self._mode == "graph"
-        self._prepare()
+        self._prepare(subject)
         if graph:
             subject.arm(reference, self._sets)
-        self._refresh()
+        self._refresh(subject)
         if graph:
             seen = subject.run_armed(reference, self._sets)
         else:
@@ -178,6 +213,12 @@ class DeviceTiming:
             if audit:
                 self._audit()
         return seen
+
+    def rehearse(self) -> None:
+        """One batch over all sets that there are, audited; raises Verdict when it is wrong."""
+        self._sets = self._reference.sets
+        self._scalars = self._scalars * self._sets
+        self._side_batch(self._subject, audit=True)
 
     def _keep(self, seen: Observation) -> None:
         usual = self._subject.overhead(self._mode, self._sets)
@@ -217,10 +258,10 @@ class DeviceTiming:
         reference, subject = self._reference, self._subject
         chance = random.SystemRandom()
         first = chance.randint(1, max(1, self._sets - 1))
-        self._prepare()
+        self._prepare(subject)
         if self._mode == "graph":
             subject.arm(reference, self._sets)
-        self._refresh()
+        self._refresh(subject)
         self._reveal()
         if self._mode == "stream":
             subject.run(first, reference)
@@ -248,17 +289,23 @@ class DeviceTiming:
             return {}
         found: dict[str, list[float]] = {name: [] for name in names}
         for _ in range(BUSY_BATCHES):
-            for name in names:
-                self._prepare()
-                self._refresh()
-                self._reveal()
-                answer = self._subject.spans() if name == SOLUTION else self._reference.spans(name)
+            for name in random.SystemRandom().sample(names, len(names)):
+                answer = self._spans(name)
                 if "busy_ms" not in answer:
                     return {}
                 found[name].append(answer["busy_ms"])
         run_ms, busy_ms = self._medians(self._samples), self._medians(found)
         gap_ms = max((run_ms[name] - busy_ms[name] for name in names[1:]), default=0.0)
         return found if believable_busy_ms(busy_ms[SOLUTION], run_ms[SOLUTION], gap_ms) else {}
+
+    def _spans(self, name: str) -> dict[str, Any]:
+        """CUPTI's answer about a batch in the stream."""
+        side = self._sides.get(name)
+        with self._blamed(name):
+            self._prepare(side or self._subject)
+            self._refresh(side or self._subject)
+            self._reveal()
+            return side.spans() if side is not None else self._reference.spans(name)
 
     @staticmethod
     def _medians(samples: Mapping[str, Sequence[float]]) -> dict[str, float]:

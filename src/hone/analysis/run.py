@@ -1,0 +1,76 @@
+"""The records of one run that tables and pages are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hone.files import read_records
+from hone.records import (
+    Answer,
+    Build,
+    Candidate,
+    Definition,
+    Record,
+    Solution,
+    Trace,
+    UnsupportedProblem,
+    Workload,
+)
+
+Suites = Mapping[tuple[str, str], Sequence[Workload]]
+"""(experiment, slug of the model) -> the workloads that its roles asked for, of all its definitions."""
+
+
+@dataclass(frozen=True)
+class RunRecords:
+    """All records of a run, or those of one experiment; the order within a list does not matter."""
+
+    definitions: Sequence[Definition] = ()
+    unsupported: Sequence[UnsupportedProblem] = ()
+    workloads: Sequence[Workload] = ()
+    candidates: Sequence[Candidate] = ()
+    solutions: Sequence[Solution] = ()
+    """Of the `files` experiments, whose comments say what is expected of them, and of Astra's."""
+    builds: Sequence[Build] = ()
+    traces: Sequence[Trace] = ()
+    """Verdicts of all experiments but Astra's."""
+    suites: Suites = field(default_factory=dict)
+    suite_traces: Sequence[Trace] = ()
+    """Verdicts of Astra's rounds on the suites: what the roles were told."""
+    evaluations: Sequence[Trace] = ()
+    """Verdicts of Astra's rounds on all workloads of the definitions: what tables are made of."""
+    answers: Sequence[Answer] = ()
+    """Of all methods and roles."""
+
+
+KINDS: dict[str, type[Record]] = {
+    "definitions": Definition,
+    "unsupported": UnsupportedProblem,
+    "workloads": Workload,
+    "candidates": Candidate,
+    "solutions": Solution,
+    "builds": Build,
+    "traces": Trace,
+    "suite_traces": Trace,
+    "evaluations": Trace,
+    "answers": Answer,
+}
+
+
+def read_run(files: Mapping[str, Iterable[Path]]) -> RunRecords:
+    """The records of a run's files, which go by the field that they belong to; what is not named stays empty.
+
+    A suite's experiment and model are those of its path, `<experiment>/<slug of the model>/<batch>.jsonl`. Raises
+    KeyError for an unknown name, RecordError naming file, line and field.
+    """
+    found: dict[str, list[Record]] = {
+        name: [record for path in paths for record in read_records(path, KINDS[name])]
+        for name, paths in files.items()
+        if name != "suites"
+    }
+    suites: dict[tuple[str, str], list[Workload]] = {}
+    for path in files.get("suites", ()):
+        suites.setdefault((path.parts[-3], path.parts[-2]), []).extend(read_records(path, Workload))
+    return RunRecords(suites=suites, **found)  # type: ignore[arg-type]

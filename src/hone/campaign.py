@@ -1,0 +1,244 @@
+"""The stages of `astra` and `astra_single` as functions of files, beside those of `hone.pipeline`.
+
+Turn 0 is the existing kernel, and the suite that every version is measured on. Each round then goes
+attempts, solutions, builds and traces of all turns before -> roles' prompts -> answers -> attempts and solutions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from hone.config import UPSTREAM, Experiment, Method
+from hone.errors import MachineError, RecordError
+from hone.files import read_records, write_records
+from hone.pipeline import GPUS, PROMPTS, Numbers, read_all, workloads_by_definition
+from hone.records import (
+    Answer,
+    Build,
+    Candidate,
+    Definition,
+    Language,
+    Message,
+    Prompt,
+    Solution,
+    Trace,
+    Workload,
+)
+
+if TYPE_CHECKING:
+    from hone.methods.astra.history import History
+
+
+STAGES = ("attempts", "solutions", "builds", "traces")
+
+
+@dataclass(frozen=True)
+class Before:
+    """Files of the turns before a round, the first turn first, and of the suite that they were measured on."""
+
+    suites: Path
+    attempts: Sequence[Path]
+    solutions: Sequence[Path]
+    builds: Sequence[Path]
+    traces: Sequence[Path]
+
+    @classmethod
+    def of(cls, files: Any) -> Self:
+        """From a rule's named input files."""
+        stages = {stage: [Path(path) for path in getattr(files, stage)] for stage in STAGES}
+        return cls(suites=Path(files.suites), **stages)
+
+
+@dataclass(frozen=True)
+class Told:
+    """Files of what other roles answered; empty for roles that are not told."""
+
+    analysis: Sequence[Path] = ()
+    """The profiler's answers of the same turn."""
+    plan: Sequence[Path] = ()
+    """The planner's answers of the same turn."""
+    plans: Sequence[Path] = ()
+    """The planner's answers of the turns before."""
+    notes: Sequence[Path] = ()
+    """What the rounds of earlier jobs taught."""
+
+    @classmethod
+    def of(cls, files: Any) -> Self:
+        """From a rule's named input files, those that it has."""
+        return cls(**{field.name: _paths(getattr(files, field.name, ())) for field in fields(cls)})
+
+
+def _paths(given: str | Iterable[str]) -> list[Path]:
+    """A rule's input is a text where it is one file, else a list."""
+    return [Path(given)] if isinstance(given, str) else [Path(path) for path in given]
+
+
+def show_workloads(workloads: Path, output: Path) -> None:
+    """The workloads that prompts may speak of: no prompt stage ever opens a file that holds the others."""
+    from hone.sources.workloads import visible
+
+    write_records(output, visible(read_records(workloads, Workload)))
+
+
+def upstream(
+    name: str, model: str, experiment: Experiment, batch: Numbers, definitions: Iterable[Path], *,
+    attempts: Path, candidates: Path, solutions: Path,
+) -> None:  # fmt: skip
+    """Turn 0: each definition's existing kernel as its first version; raises ConfigError where there is none."""
+    from hone.build.kernels import kernel_solution
+    from hone.methods.astra.roles import require_kernel
+    from hone.methods.render import selected
+
+    chosen = selected(read_all(definitions, Definition), experiment, batch)
+    for definition in chosen:
+        require_kernel(definition, experiment, name)
+    kernels = sorted((kernel_solution(item, UPSTREAM) for item in chosen), key=lambda kernel: kernel.id)
+    rows = [
+        Candidate(
+            experiment=name, method=experiment.method, model=model, definition=kernel.definition, turn=0, sample=0,
+            prompt_digest="", completion_key="", solution=kernel.id, label=UPSTREAM,
+        )
+        for kernel in kernels
+    ]  # fmt: skip
+    _write_turn(rows, kernels, attempts, candidates, solutions)
+
+
+def ask_testing(
+    name: str, experiment: Experiment, batch: Numbers, definitions: Iterable[Path], workloads: Iterable[Path],
+    output: Path,
+) -> None:  # fmt: skip
+    """Prompts for the suites of a batch; `workloads` are the visible ones, RecordError where a kernel has none."""
+    from hone.methods.astra.roles import RoleRenderer
+    from hone.methods.render import selected
+
+    renderer = RoleRenderer(name, experiment, PROMPTS, GPUS)
+    given = workloads_by_definition(workloads)
+    chosen = selected(read_all(definitions, Definition), experiment, batch)
+    for item in chosen:
+        if item.name not in given:
+            remedy = "leave one of its workloads without held_out"
+            raise RecordError("there is no workload that a prompt may show", where=item.name, remedy=remedy)
+    write_records(output, [renderer.testing(item, given[item.name]) for item in chosen])
+
+
+def suite(
+    answers: Path, definitions: Iterable[Path], workloads: Iterable[Path], *, suites: Path, origins: Path
+) -> None:
+    """The suites of a batch as workloads, and where each came from; `workloads` are the visible ones."""
+    from hone.methods.astra.suite import make_suite
+
+    known = {item.name: item for item in read_all(definitions, Definition)}
+    given = workloads_by_definition(workloads)
+    made = [
+        make_suite(known[answer.definition], given[answer.definition], answer.completion.response)
+        for answer in read_records(answers, Answer)
+    ]
+    write_records(suites, [workload for _, chosen in made for workload in chosen])
+    write_records(origins, [origin for origin, _ in made])
+
+
+def ask_role(
+    role: str, name: str, experiment: Experiment, turn: int, before: Before, told: Told,
+    definitions: Iterable[Path], workloads: Iterable[Path], output: Path,
+) -> None:  # fmt: skip
+    """One role's prompts of a turn, for the kernels that go on; `workloads` are the visible ones.
+
+    Raises MachineError when no kernel of the last turn has a verdict.
+    """
+    from hone.methods.astra.roles import EXPERIENCE, RoleRenderer, Said
+
+    renderer = RoleRenderer(name, experiment, PROMPTS, GPUS)
+    given = workloads_by_definition(workloads)
+    known = _histories(before, definitions)
+    going = list(known.values()) if role == EXPERIENCE else _going(known, experiment, turn, before)
+    plans, notes = (Said.of(read_all(files, Answer)) for files in (told.plans, told.notes))
+    now = {
+        field: {said.definition: said.text for said in Said.of(read_all(files, Answer))}
+        for field, files in (("analysis", told.analysis), ("plan", told.plan))
+        if files
+    }
+    prompts = []
+    for history in going:
+        kernel = history.definition.name
+        texts = {field: text for field, found in now.items() if (text := found.get(kernel)) is not None}
+        if len(texts) < len(now):
+            continue  # the roles before were not asked about it
+        earlier = [plan for plan in plans if plan.definition == kernel]
+        prompts.append(renderer.role(role, history, given[kernel], turn, plans=earlier, notes=notes, **texts))
+    write_records(output, prompts)
+
+
+def converse(
+    name: str, experiment: Experiment, turn: int, before: Before, *, prompts: Path, answers: Path,
+    definitions: Iterable[Path], workloads: Iterable[Path], output: Path,
+) -> None:  # fmt: skip
+    """The single agent's prompts of a turn: `prompts` and `answers` are those of the turn before.
+
+    Of several candidates the one that goes on stays in the conversation. Raises as `ask_role` does.
+    """
+    from hone.methods.astra.roles import RoleRenderer
+
+    renderer = RoleRenderer(name, experiment, PROMPTS, GPUS)
+    given = workloads_by_definition(workloads)
+    asked = {item.definition: item.messages for item in read_records(prompts, Prompt)}
+    said = {(item.definition, item.sample): item.completion.response for item in read_records(answers, Answer)}
+    found = []
+    for history in _going(_histories(before, definitions), experiment, turn, before):
+        kernel, sample = history.definition.name, history.chosen(turn - 1).attempt.sample
+        talk = [*asked[kernel], Message(role="assistant", content=said[kernel, sample])]
+        found.append(renderer.converse(history, given[kernel], turn, talk))
+    write_records(output, found)
+
+
+def extract(
+    answers: Path, method: Method, language: Language, definitions: Iterable[Path], *,
+    attempts: Path, candidates: Path, solutions: Path,
+) -> None:  # fmt: skip
+    """Candidates, attempts and distinct solutions of a round's answers."""
+    from hone.methods import extract as extraction
+
+    typed = {item.name for item in read_all(definitions, Definition) if item.dtypes}
+    rows, kernels = extraction.candidates(read_records(answers, Answer), method, language, typed)
+    _write_turn(rows, kernels, attempts, candidates, solutions)
+
+
+def _write_turn(
+    rows: Sequence[Candidate], kernels: Sequence[Solution], attempts: Path, candidates: Path, solutions: Path
+) -> None:
+    from hone.methods.astra.history import attempts_of
+
+    write_records(attempts, attempts_of(rows))
+    write_records(candidates, rows)
+    write_records(solutions, kernels)
+
+
+def _histories(before: Before, definitions: Iterable[Path]) -> dict[str, History]:
+    from hone.methods.astra.history import Attempt, histories
+
+    return histories(
+        read_all(definitions, Definition),
+        workloads_by_definition([before.suites]),
+        read_all(before.attempts, Attempt),
+        read_all(before.solutions, Solution),
+        read_all(before.builds, Build),
+        read_all(before.traces, Trace),
+    )
+
+
+def _going(known: dict[str, History], experiment: Experiment, turn: int, before: Before) -> list[History]:
+    """The kernels that have a round `turn`: one that stopped before, or whose versions have no verdict, has none."""
+    asked = [
+        history
+        for history in known.values()
+        if history.last_turn == turn - 1 and not history.at_floor(experiment.astra)
+    ]
+    going = [item for item in asked if any(map(item.resolved, item.of_turn(turn - 1)))]
+    if asked and not going:
+        detail = next((trace.detail for version in asked[0].versions[-1:] for trace in version.traces.values()), "")
+        problem = f"no kernel of turn {turn - 1} has a verdict, so nothing can be fed back: {detail}"
+        remedy = "judge where it is possible, then run again"
+        raise MachineError(problem, where=str(before.traces[-1]), remedy=remedy)
+    return going

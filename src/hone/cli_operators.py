@@ -1,0 +1,105 @@
+"""`hone operator …`: winning kernels as PyTorch operators, listed and checked against the upstream packages."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from hone.config import Settings
+
+app = typer.Typer(no_args_is_help=True, help="Kernels as PyTorch operators: choose, list, check.")
+
+Config = Annotated[Path, typer.Option("--config", help="The config that names sources, store and protocol.")]
+Definitions = Annotated[Path, typer.Option(help="File or folder of definitions.")]
+Workloads = Annotated[Path, typer.Option(help="File or folder of workloads.")]
+Choices = Annotated[Path, typer.Option(help="The file that `hone operator choose` writes.")]
+DEFAULT_CONFIG = Path("config/config.yaml")
+DEFAULT_DEFINITIONS = Path("results/definitions")
+DEFAULT_WORKLOADS = Path("results/workloads")
+DEFAULT_CHOICES = Path("results/operators/choices.jsonl")
+
+
+@app.command()
+def choose(
+    config: Config = DEFAULT_CONFIG,
+    definitions: Definitions = DEFAULT_DEFINITIONS,
+    workloads: Workloads = DEFAULT_WORKLOADS,
+    solutions: Annotated[Path, typer.Option(help="File or folder of solutions.")] = Path("results/solutions"),
+    evaluations: Annotated[Path, typer.Option(help="File or folder of traces.")] = Path("results/evaluations"),
+    output: Annotated[Path, typer.Option(help="The file to write.")] = DEFAULT_CHOICES,
+) -> None:
+    """Choose, for each existing kernel, upstream's, today's and the best one that was written, and build them."""
+    from hone.config import read
+    from hone.files import read_records
+    from hone.operators import stage
+    from hone.operators.choose import KernelChoice
+
+    settings = read(config)
+    stage.choose(
+        *(stage.record_files(path) for path in (definitions, workloads, solutions, evaluations)),
+        store=Path(settings.paths.store), timeout_s=settings.judge.build_timeout_s,
+        workers=len(os.sched_getaffinity(0)), output=output,
+    )  # fmt: skip
+    for choice in read_records(output, KernelChoice):
+        speedup = f", {choice.speedup:.3f} times as fast as upstream" if choice.speedup else ""
+        typer.echo(f"{choice.solution.definition}  {choice.kernel_set}  {choice.solution.id[:12]}{speedup}")
+
+
+@app.command(name="list")
+def list_(
+    config: Config = DEFAULT_CONFIG,
+    choices: Choices = DEFAULT_CHOICES,
+    definitions: Definitions = DEFAULT_DEFINITIONS,
+    workloads: Workloads = DEFAULT_WORKLOADS,
+) -> None:
+    """Name and schema of each operator, and the functions that it can replace."""
+    from hone.config import read
+    from hone.operators import stage
+
+    settings = read(config)
+    loaded = stage.load_operators(
+        choices, stage.record_files(definitions), stage.record_files(workloads),
+        store=Path(settings.paths.store), entries=entries_of(settings),
+    )  # fmt: skip
+    for choice, operator in loaded:
+        typer.echo(f"{choice.kernel_set}  {operator.qualified_name}{operator.contract.schema()}")
+        for replacement in operator.replaces:
+            typer.echo(f"    replaces {', '.join(replacement.functions)}")
+
+
+@app.command()
+def check(
+    config: Config = DEFAULT_CONFIG,
+    choices: Choices = DEFAULT_CHOICES,
+    definitions: Definitions = DEFAULT_DEFINITIONS,
+    workloads: Workloads = DEFAULT_WORKLOADS,
+    kernels: Annotated[str, typer.Option(help="Which, by comma: upstream, current, winner.")] = "upstream,winner",
+    library: Annotated[
+        Path | None, typer.Option(help="Library of the packages' own compiled functions, to compare with these, too.")
+    ] = None,
+    output: Annotated[Path, typer.Option(help="The CSV to write.")] = Path("operator_check.csv"),
+) -> None:
+    """Compare operators with the upstream package's own functions and the reference, on every workload."""
+    from hone.config import read
+    from hone.operators import stage
+
+    settings = read(config)
+    problems = stage.check(
+        choices, stage.record_files(definitions), stage.record_files(workloads),
+        store=Path(settings.paths.store), entries=entries_of(settings),
+        kernel_sets=[word.strip() for word in kernels.split(",")], library=library, output=output,
+    )  # fmt: skip
+    for problem in problems:
+        typer.echo(f"failed: {problem}")
+    if not problems:
+        typer.echo(f"held: all that was compared agrees, see {output}")
+    raise typer.Exit(1 if problems else 0)
+
+
+def entries_of(settings: Settings) -> dict[str, Path]:
+    """Source of existing kernels -> folder of its config entries."""
+    return {name: Path(source.path) for name, source in settings.sources.items() if source.kind == "kernels"}

@@ -1,0 +1,178 @@
+"""The versions of one kernel, round after round, and which of them the next round starts from.
+
+The log of the paper's loop (section 3: round, kernel, passed, times), from records alone: equal records, equal choice.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from hone.config import UPSTREAM, Rounds
+from hone.records import Build, Candidate, Definition, Solution, Trace, Versioned, Workload
+
+
+class Attempt(Versioned):
+    """What one answer of a round became: a candidate without its origin.
+
+    Prompts are made from attempts and not from candidates, so that a prompt edit which gives the same kernels changes
+    no later prompt.
+    """
+
+    definition: str
+    turn: int
+    sample: int
+    solution: str | None
+    """Id of the solution, absent when the answer had no usable code."""
+    problem: str = ""
+    """Why there is no solution."""
+
+
+def attempts_of(candidates: Iterable[Candidate]) -> list[Attempt]:
+    """One attempt for each candidate."""
+    return [
+        Attempt(
+            definition=row.definition, turn=row.turn, sample=row.sample, solution=row.solution, problem=row.problem
+        )
+        for row in candidates
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of a kernel; turn 0 is the existing one."""
+
+    attempt: Attempt
+    solution: Solution | None
+    build: Build | None
+    traces: Mapping[str, Trace]
+    """Workload's id -> verdict, over the suite."""
+
+    @property
+    def turn(self) -> int:
+        """The round that it came from."""
+        return self.attempt.turn
+
+    @property
+    def label(self) -> str:
+        """Its name in prompts."""
+        if self.turn == 0:
+            return "version 0 (the existing kernel)"
+        return f"version {self.turn}{f', candidate {self.attempt.sample + 1}' if self.attempt.sample else ''}"
+
+
+def credited(trace: Trace) -> bool:
+    """Whether a verdict is a pass with a time beyond doubt beside the existing kernel's."""
+    performance = trace.performance
+    return performance is not None and not performance.findings and UPSTREAM in performance.baselines
+
+
+@dataclass(frozen=True)
+class History:
+    """All versions of one kernel, by round and candidate, and the suite that they were measured on."""
+
+    definition: Definition
+    suite: tuple[Workload, ...]
+    versions: tuple[Version, ...]
+
+    @cached_property
+    def counted(self) -> tuple[Workload, ...]:
+        """The suite's workloads that the existing kernel itself passes: speedup is over these."""
+        existing = self.versions[0].traces
+        return tuple(item for item in self.suite if item.id in existing and credited(existing[item.id]))
+
+    @property
+    def last_turn(self) -> int:
+        """The last round that has a version."""
+        return self.versions[-1].turn
+
+    def of_turn(self, turn: int) -> list[Version]:
+        """A round's candidates."""
+        return [version for version in self.versions if version.turn == turn]
+
+    def resolved(self, version: Version) -> bool:
+        """Whether its verdicts say something about it; an answer without code has nothing to judge."""
+        if version.solution is None:
+            return True
+        verdicts = [version.traces[item.id] for item in self.counted or self.suite if item.id in version.traces]
+        said = [trace.status.resolved for trace in verdicts]
+        return all(said) if self.counted else any(said)
+
+    def passes(self, version: Version) -> int:
+        """On how many of the counted workloads it is right and its time beyond doubt."""
+        return sum(item.id in version.traces and credited(version.traces[item.id]) for item in self.counted)
+
+    def speedup(self, version: Version) -> float | None:
+        """Geometric mean over the counted workloads of upstream's time over its own; None unless all pass."""
+        if not self.counted or self.passes(version) < len(self.counted):
+            return None
+        timed = [performance for item in self.counted if (performance := version.traces[item.id].performance)]
+        return statistics.geometric_mean([performance.speedup(UPSTREAM) for performance in timed])
+
+    def floor_share(self, version: Version) -> float | None:
+        """Geometric mean over the counted workloads of the least possible time over its own.
+
+        None unless all pass, or where the judge gives no such bound (on a CPU).
+        """
+        if self.speedup(version) is None:
+            return None
+        timed = [performance for item in self.counted if (performance := version.traces[item.id].performance)]
+        if any(performance.floor_ms <= 0 for performance in timed):
+            return None
+        return statistics.geometric_mean([item.floor_ms / item.solution.latency_ms for item in timed])
+
+    def chosen(self, turn: int) -> Version:
+        """The candidate of a round that goes on: the fastest that passes, else the one that comes nearest.
+
+        Nearest: most workloads passed, then built, then any code; the first of equals.
+        """
+        return max(self.of_turn(turn), key=self._rank)
+
+    def _rank(self, version: Version) -> tuple[float, int, bool, bool]:
+        built = version.build is not None and version.build.artifact is not None
+        return self.speedup(version) or 0.0, self.passes(version), built, version.solution is not None
+
+    @property
+    def best(self) -> Version:
+        """The fastest version whose suite passed wholly, the earliest of equals; else the existing kernel."""
+        return max(self.versions, key=lambda version: self.speedup(version) or 0.0)
+
+    def start(self, options: Rounds) -> Version:
+        """The version that the next round starts from."""
+        if options.start_from == "best":
+            return self.best
+        rounds = (self.chosen(turn) for turn in range(self.last_turn, -1, -1))
+        return next(version for version in rounds if version.solution is not None)
+
+    def at_floor(self, options: Rounds) -> bool:
+        """Whether the best version is as near to the least possible time as the experiment wants."""
+        share = self.floor_share(self.best)
+        return options.stop_at_floor_share is not None and share is not None and share >= options.stop_at_floor_share
+
+
+def histories(
+    definitions: Iterable[Definition],
+    suites: Mapping[str, Sequence[Workload]],
+    attempts: Iterable[Attempt],
+    solutions: Iterable[Solution],
+    builds: Iterable[Build],
+    traces: Iterable[Trace],
+) -> dict[str, History]:
+    """Definition -> its history, for those that have a version; `suites` go by definition."""
+    code = {item.id: item for item in solutions}
+    built = {item.solution: item for item in builds}
+    judged: dict[str, dict[str, Trace]] = {}
+    for trace in traces:
+        judged.setdefault(trace.solution, {})[trace.workload] = trace
+    rows: dict[str, list[Version]] = {}
+    for attempt in sorted(attempts, key=lambda row: (row.turn, row.sample)):
+        key = attempt.solution or ""
+        version = Version(attempt, code.get(key), built.get(key), judged.get(key, {}))
+        rows.setdefault(attempt.definition, []).append(version)
+    return {
+        item.name: History(item, tuple(suites[item.name]), tuple(rows[item.name]))
+        for item in definitions
+        if item.name in rows
+    }

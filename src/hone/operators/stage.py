@@ -1,0 +1,137 @@
+"""Post-processing as functions of files: which kernels become operators, and whether these agree with upstream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from hone.errors import MachineError
+from hone.files import read_records, write_records
+from hone.operators.choose import KernelChoice, kernels_of
+from hone.operators.operator import Operator
+from hone.operators.replacement import read_compiled, read_replacements
+from hone.pipeline import read_all
+from hone.records import BuildStatus, Definition, Solution, Trace, Workload
+from hone.sources.workloads import group
+
+
+def choose(
+    definitions: Iterable[Path],
+    workloads: Iterable[Path],
+    solutions: Iterable[Path],
+    evaluations: Iterable[Path],
+    *,
+    store: Path,
+    timeout_s: float,
+    workers: int,
+    output: Path,
+) -> None:
+    """Write a KernelChoice for each existing kernel and each definition's winner, built (as a rule: in the store).
+
+    Raises MachineError when there is no compiler, or an existing kernel does not build.
+    """
+    from hone.build import build_all
+
+    items = {item.name: item for item in read_all(definitions, Definition) if item.kernels}
+    found = kernels_of(
+        items.values(),
+        group(read_all(workloads, Workload)),
+        read_all(solutions, Solution),
+        read_all(evaluations, Trace),
+    )
+    kernels = [solution for _, solution, _ in found]
+    builds = build_all(kernels, items, store=store, timeout_s=timeout_s, workers=workers, progress=False)
+    for (name, solution, _), build in zip(found, builds, strict=True):
+        if build.status is not BuildStatus.BUILT:
+            said = (build.log.strip() or build.status.value).splitlines()[0]
+            raise MachineError(f"the kernel '{name}' was not built: {said}", where=solution.definition)
+    write_records(
+        output,
+        [
+            KernelChoice(kernel_set=name, solution=solution, build=build, speedup=speedup)
+            for (name, solution, speedup), build in zip(found, builds, strict=True)
+        ],
+    )
+
+
+def load_operators(
+    choices: Path,
+    definitions: Iterable[Path],
+    workloads: Iterable[Path],
+    *,
+    store: Path,
+    entries: Mapping[str, Path],
+    kernel_sets: Iterable[str] = ("upstream", "current", "winner"),
+) -> list[tuple[KernelChoice, Operator]]:
+    """The chosen kernels as operators; `entries`: source -> folder of its config entries, which have `replaces`."""
+    items = {item.name: item for item in read_all(definitions, Definition)}
+    sized = group(read_all(workloads, Workload))
+    wanted, loaded = set(kernel_sets), []
+    for choice in read_records(choices, KernelChoice):
+        if choice.kernel_set in wanted:
+            item = items[choice.solution.definition]
+            replaces = read_replacements(item, entries[item.source]) if item.source in entries else ()
+            known = sized.get(item.name, ())
+            loaded.append((choice, Operator.load(item, choice.solution, choice.build, store, known, replaces)))
+    return loaded
+
+
+def check(
+    choices: Path,
+    definitions: Iterable[Path],
+    workloads: Iterable[Path],
+    *,
+    store: Path,
+    entries: Mapping[str, Path],
+    kernel_sets: Iterable[str],
+    library: Path | None = None,
+    output: Path,
+) -> list[str]:
+    """Write the table of `hone.operators.check`; a line for each disagreement. Needs a GPU for `cuda` kernels.
+
+    `library`: registers the package's own compiled functions as PyTorch operators, in the namespace of its file name.
+    """
+    from hone.operators import check as checking
+    from hone.trials.table import Row, write_table
+
+    workloads = list(workloads)
+    loaded = load_operators(choices, definitions, workloads, store=store, entries=entries, kernel_sets=kernel_sets)
+    require_device(operator for _, operator in loaded)
+    sized = group(read_all(workloads, Workload))
+    namespace = _loaded(library)
+    rows: list[Row] = []
+    for choice, operator in loaded:
+        item = operator.definition
+        found = read_compiled(item, entries[item.source]) if namespace and item.source in entries else None
+        compiled = dict([checking.compiled_function(namespace, found)]) if found else {}
+        rows += checking.check(operator, sized.get(item.name, []), choice.kernel_set, compiled=compiled)
+        write_table(output, checking.COLUMNS, rows)
+    return checking.disagreements(rows)
+
+
+def record_files(path: Path) -> list[Path]:
+    """A file itself, or all files of records in a folder but those of problems that became no definition."""
+    if not path.is_dir():
+        return [path]
+    return [file for file in sorted(path.rglob("*.jsonl")) if not file.name.endswith(".unsupported.jsonl")]
+
+
+def _loaded(library: Path | None) -> str:
+    """Namespace of the operators that a library registers; empty without one. Raises MachineError."""
+    if library is None:
+        return ""
+    import torch
+
+    try:
+        torch.ops.load_library(str(library.resolve()))  # type: ignore[no-untyped-call]
+    except OSError as error:
+        raise MachineError(f"the library cannot be loaded: {error}", where=str(library)) from None
+    return library.stem
+
+
+def require_device(operators: Iterable[Operator]) -> None:
+    """Raise MachineError when a kernel needs a GPU and PyTorch finds none."""
+    import torch
+
+    if any(operator.device_type == "cuda" for operator in operators) and not torch.cuda.is_available():
+        raise MachineError("the kernels need a GPU, and PyTorch finds none", remedy="run this where there is a GPU")

@@ -1,0 +1,40 @@
+"""A run's records come back from its files."""
+
+from dataclasses import fields
+
+import pytest
+
+from hone.analysis.run import KINDS, RunRecords, read_run
+from hone.errors import RecordError
+from hone.files import write_records
+
+from .rounds import big_kit
+
+
+def test_records_come_back_from_their_files(tmp_path):
+    records = big_kit().records()
+    files = {}
+    for name in KINDS:
+        files[name] = [tmp_path / f"{name}.jsonl"]
+        write_records(files[name][0], getattr(records, name))
+    files["suites"] = []
+    for (experiment, slug), workloads in records.suites.items():
+        for batch, part in enumerate((workloads[:1], workloads[1:])):
+            path = tmp_path / "suites" / experiment / slug / f"{batch:03d}.jsonl"
+            write_records(path, part)
+            files["suites"].append(path)
+    found = read_run(files)
+    assert found.suites == records.suites
+    assert all(list(getattr(found, name)) == list(getattr(records, name)) for name in KINDS)
+
+
+def test_every_kind_of_record_has_its_field():
+    assert {field.name for field in fields(RunRecords)} == {*KINDS, "suites"}
+    assert read_run({}) == RunRecords()
+
+
+def test_a_broken_file_is_named(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text("{}\n")
+    with pytest.raises(RecordError, match=r"answers\.jsonl:1"):
+        read_run({"answers": [path]})

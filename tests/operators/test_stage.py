@@ -1,0 +1,143 @@
+"""From files of records to operators: which kernels are chosen, and the table of the check."""
+
+import csv
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hone.cli_operators import app
+from hone.errors import MachineError
+from hone.files import read_records, write_records
+from hone.operators import stage
+from hone.operators.choose import KernelChoice, best_solution, kernels_of
+from hone.records import Language, Performance, Solution, Status, Timing
+from tests.operators.kernels import DEFINITIONS, SILU_DEFINITION, SILU_WORKLOADS, solution, workload
+
+FAST = solution(SILU_DEFINITION, "// fast\n" + SILU_DEFINITION.kernels["upstream"])
+FASTER = solution(SILU_DEFINITION, "// faster\n" + SILU_DEFINITION.kernels["upstream"])
+WORKLOADS = [*SILU_WORKLOADS, *(workload(item) for item in DEFINITIONS[1:])]
+
+
+@pytest.fixture
+def traced(trace):
+    """Traces of a solution on all workloads of its definition, so many times as fast as upstream."""
+
+    def make(kernel, *speedups, **changed):
+        return [
+            trace.model_copy(
+                update={
+                    "solution": kernel.id, "definition": item.definition, "workload": item.id,
+                    "performance": Performance(
+                        solution=Timing(samples_ms=(1.0,)),
+                        baselines={"upstream": Timing(samples_ms=(speedup,))},
+                        findings=changed.get("findings", ()),
+                    ),
+                    "status": changed.get("status", Status.PASSED),
+                }
+            )
+            for item, speedup in zip(SILU_WORKLOADS, speedups, strict=False)
+        ]  # fmt: skip
+
+    return make
+
+
+def best(traces, *solutions):
+    return best_solution(SILU_DEFINITION, SILU_WORKLOADS, solutions or (FAST, FASTER), traces)
+
+
+def test_the_fastest_on_what_may_be_shown_wins(traced):
+    found = best([*traced(FAST, 2.0, 2.0, 9.0), *traced(FASTER, 2.0, 4.5, 0.5)])
+    assert found == (FASTER, pytest.approx(3.0)), "the held-out workload has no say in the order"
+
+
+def test_a_kernel_without_a_sound_time_everywhere_cannot_win(traced):
+    rest = traced(FAST, 1.1, 1.1, 1.1)
+    assert best([*rest, *traced(FASTER, 9.0, 9.0)])[0] == FAST, "the held-out workload was not judged"
+    assert best([*rest, *traced(FASTER, 9.0, 9.0, 9.0, status=Status.WRONG_VALUE)])[0] == FAST
+    assert best([*rest, *traced(FASTER, 9.0, 9.0, 9.0, findings=("below_floor",))])[0] == FAST
+    assert best([]) is None
+    python = Solution(definition=SILU_DEFINITION.name, language=Language.PYTHON, entry_point="ModelNew", source="x")
+    assert best(traced(python, 9.0, 9.0, 9.0), python) is None
+    elsewhere = FASTER.model_copy(update={"definition": "small/level1/2_fused_add_rmsnorm"})
+    assert best([*rest, *traced(elsewhere, 9.0, 9.0, 9.0)], FAST, elsewhere)[0] == FAST
+
+
+def test_existing_kernels_come_before_the_winner(traced):
+    current = SILU_DEFINITION.model_copy(update={"kernels": {"upstream": "one", "current": "two"}})
+    plain = SILU_DEFINITION.model_copy(update={"name": "small/level1/9_plain", "kernels": {}})
+    found = kernels_of([current, plain], {SILU_DEFINITION.name: SILU_WORKLOADS}, [FAST], traced(FAST, 2.0, 2.0, 2.0))
+    assert [(name, kernel.source[:3], speedup) for name, kernel, speedup in found] == [
+        ("upstream", "one", None), ("current", "two", None), ("winner", "// ", pytest.approx(2.0)),
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch, small_store, traced):
+    """A folder as the pipeline leaves it, with a config, and the store of the small kernels."""
+    store, _ = small_store
+    monkeypatch.chdir(tmp_path)
+    for name, records in (
+        ("definitions", DEFINITIONS), ("workloads", WORKLOADS), ("solutions", [FAST]),
+        ("evaluations", traced(FAST, 2.0, 2.0, 2.0)),
+    ):  # fmt: skip
+        write_records(tmp_path / "results" / name / "small" / "level1.jsonl", records)
+    entries = tmp_path / "entries"
+    entries.mkdir()
+    (entries / "1_silu_and_mul.yaml").write_text("replaces: [{functions: [not_there.silu_and_mul]}]")
+    config = {
+        "sources": {
+            "small": {
+                "kind": "kernels", "path": "entries", "levels": {1: 3},
+                "packages": {"own": {"kind": "folder", "path": "include"}},
+            }
+        },
+        "experiments": {"gold": {"method": "gold", "source": "small", "levels": [1]}},
+        "judge": {"name": "quick"}, "paths": {"store": str(store)},
+    }  # fmt: skip
+    (tmp_path / "config.yaml").write_text(json.dumps(config))
+    return tmp_path
+
+
+def hone(*words):
+    return CliRunner().invoke(app, [*words, "--config", "config.yaml"])
+
+
+def test_choose_list_and_check_by_hand(place):
+    result = hone("choose")
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "winner" in result.output and "2.000 times as fast" in result.output
+    choices = read_records(place / "results/operators/choices.jsonl", KernelChoice)
+    assert [choice.kernel_set for choice in choices] == ["upstream", "winner", "upstream", "upstream"]
+    result = hone("list")
+    assert "hone::silu_and_mul_" in result.output and "replaces not_there.silu_and_mul" in result.output
+    result = hone("check", "--kernels", "upstream, winner")
+    assert result.exit_code == 0 and "held" in result.output, (result.output, result.exception)
+    rows = list(csv.DictReader((place / "operator_check.csv").read_text().splitlines()))
+    assert len(rows) == 2 * 2 * 3 + 2, "reference and the absent package for both, reference alone for the others"
+    assert {row["agrees"] for row in rows if row["against"] == "reference"} == {"yes"}
+    assert {row["kernel_set"] for row in rows} == {"upstream", "winner"}
+
+
+def test_a_disagreement_ends_the_command_with_one(place):
+    wrong = solution(SILU_DEFINITION, SILU_DEFINITION.kernels["upstream"].replace("* up", "+ up"))
+    changed = SILU_DEFINITION.model_copy(update={"kernels": {"upstream": wrong.source}})
+    write_records(place / "results/definitions/small/level1.jsonl", [changed])
+    assert hone("choose").exit_code == 0
+    result = hone("check")
+    assert result.exit_code == 1 and "failed: small/level1/1_silu_and_mul (upstream)" in result.output
+
+
+def test_an_existing_kernel_that_does_not_build_ends_the_stage(place):
+    broken = SILU_DEFINITION.model_copy(update={"kernels": {"upstream": "no C++"}})
+    write_records(place / "results/definitions/small/level1.jsonl", [broken])
+    result = hone("choose")
+    assert isinstance(result.exception, MachineError) and "'upstream' was not built" in str(result.exception)
+
+
+def test_files_of_records_leave_out_what_became_no_definition(tmp_path):
+    for name in ("a/level1.jsonl", "a/level1.unsupported.jsonl", "b.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert stage.record_files(tmp_path) == [tmp_path / "a/level1.jsonl"]
+    assert stage.record_files(tmp_path / "b.txt") == [tmp_path / "b.txt"]

@@ -1,0 +1,97 @@
+"""What an entry may say, and what is said about one that is wrong."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hone.errors import SourceError
+from hone.sources.kernels.entry import parse_entry, parse_name
+from tests.sources.kernels.conftest import ENTRY
+
+ROOT = Path(__file__).parents[3]
+COMMITTED = sorted(ROOT.glob("config/kernels/*/*.yaml"))
+
+
+def changed(**changes):
+    """The entry with other values at its top level; None removes a key."""
+    values = yaml.safe_load(ENTRY) | changes
+    return yaml.safe_dump({key: value for key, value in values.items() if value is not None}, sort_keys=False)
+
+
+def complaint(**changes):
+    with pytest.raises(SourceError) as caught:
+        parse_entry(changed(**changes), "1_scale.yaml")
+    assert "1_scale.yaml" in str(caught.value)
+    return str(caught.value)
+
+
+def test_sizes_of_products_follow_and_keep_the_launchers_order():
+    entry = parse_entry(ENTRY, "here")
+    assert list(entry.sizes(entry.workloads[0]).items()) == [("rows", 4), ("columns", 8), ("both", 16)]
+    assert entry.dtypes_of(entry.workloads[0]) == ("float32",)
+
+
+def test_names_of_files():
+    assert parse_name("config/kernels/own/12_silu_and_mul.yaml") == (12, "silu_and_mul")
+    assert parse_name("silu.yaml") is None
+    assert parse_name("1_silu.yml") is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"dtypes": ["int8"]}, "dtypes: 'int8' is not one of float16, bfloat16, float32"),
+        ({"flgs": ["-O3"]}, "flgs: unknown key"),
+        ({"reference": None}, "reference: Field required"),
+        ({"outputs": []}, "outputs: there is none, and no input is in_place"),
+        ({"outputs": [{"name": "x", "axes": ["rows"]}]}, "'x' stands for two things"),
+        ({"outputs": [{"name": "y", "axes": ["depth"]}]}, "y: 'depth' is not among the axes"),
+        ({"axes": {"rows": None, "columns": None, "both": "columns + 2"}}, "not of the form '2 * <axis>'"),
+        ({"axes": {"rows": None, "columns": "2 * both", "both": "2 * rows"}}, "a product of a product"),
+        ({"language": "triton"}, "language: cuda or cpp, not triton"),
+        ({"workloads": [{"name": "usual", "axes": {"rows": 4}}]}, "workloads.usual.axes: needs exactly rows, columns"),
+        (
+            {"workloads": [{"name": "usual", "axes": {"rows": 4, "columns": 2}, "dtypes": ["float16"]}]},
+            "'float16' is not among the entry's dtypes",
+        ),
+        ({"workloads": [{"name": "usual", "axes": {"rows": 0, "columns": 2}}]}, "workloads.0.axes.rows"),
+        ({"inputs": [{"name": "x"}]}, "needs axes, or scalar"),
+        ({"inputs": [{"name": "x", "scalar": "float64", "axes": ["rows"]}]}, "a scalar has a type alone"),
+        ({"inputs": [{"name": "X", "axes": ["rows"]}]}, "must start with a small letter"),
+        ({"kernels": {"current": {"packages": ["p"], "headers": ["h"], "body": ""}}}, "there is no 'upstream'"),
+    ],
+)
+def test_what_is_wrong_is_named(changes, expected):
+    assert expected in complaint(**changes)
+
+
+def test_text_that_is_no_entry():
+    with pytest.raises(SourceError, match="is not YAML"):
+        parse_entry("a: [", "here")
+    with pytest.raises(SourceError, match="key: value"):
+        parse_entry("- a\n", "here")
+
+
+def test_several_mistakes_are_named_at_once():
+    said = complaint(dtypes=["int8"], flgs=1)
+    assert "int8" in said
+    assert "flgs" in said
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_committed_entries_are_valid_and_keep_something_back(path):
+    entry = parse_entry(path.read_text(encoding="utf-8"), str(path))
+    assert parse_name(path)
+    held_out = [shape for shape in entry.workloads if shape.held_out]
+    assert 0 < len(held_out) < len(entry.workloads) / 2
+    assert not entry.workloads[0].held_out, "the first workload gives the definition its sizes, which are shown"
+    assert set(entry.tolerances) == set(entry.dtypes)
+    used = {dtype for shape in entry.workloads for dtype in entry.dtypes_of(shape)}
+    assert used == set(entry.dtypes), "every launcher is judged"
+
+
+def test_committed_entries_are_numbered_from_one():
+    for folder in (ROOT / "config/kernels").iterdir():
+        numbers = sorted(parse_name(path)[0] for path in folder.glob("*.yaml"))
+        assert numbers == list(range(1, len(numbers) + 1))

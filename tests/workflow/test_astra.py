@@ -1,0 +1,176 @@
+"""The rounds as a DAG: what a change asks and judges again. The tests of the first pipeline build on one another."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from hone.files import read_records
+from hone.records import Answer, Solution, Status, Trace, Workload
+from tests.workflow.rounds import FAST, MODEL, OTHER, SLOW, WRONG, Server, make_pipeline
+
+EDIT = "Mind the last row.\n"
+ROLES = ("testing", "profiling", "planning", "coding", "experience", "converse", "suite", "render", "render_next")
+LLM = {
+    "mode": "export",
+    "prices": {MODEL: {"input_usd_per_mtok": 1.0, "output_usd_per_mtok": 10.0}},
+}
+TURNS = {"team": 3, "one": 2}
+EVERY_ROUND = [(role, number) for number in (1, 2) for role in ("profiling", "planning", "coding")]
+
+
+def write_code(prompt, number):
+    """Wrong at first; the same whatever else is said, unless the prompt asks for a multiplication from the right."""
+    if "from the right" in prompt:
+        return OTHER
+    return WRONG if number == 1 else FAST
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server(write_code) as running:
+        yield running
+        running.shutdown()
+
+
+@pytest.fixture(scope="module")
+def rounds(tmp_path_factory, server):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAKE_API_KEY", "none")
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        made = make_pipeline(tmp_path_factory.mktemp("rounds"), server)
+        made.write({"team": {}, "one": {"method": "astra_single", "turns": 2}})
+        yield made
+
+
+def targets(rounds):
+    return [rounds.path("evaluations", name, turn) for name, turns in TURNS.items() for turn in range(turns)]
+
+
+def again(rounds, server):
+    """(rule -> jobs, what was asked) of the next run."""
+    server.asked.clear()
+    jobs = rounds.jobs(rounds.make(*targets(rounds)))
+    return jobs, sorted(server.asked)
+
+
+def traces(rounds, stage, name, turn):
+    return read_records(rounds.folder / rounds.path(stage, name, turn), Trace)
+
+
+def test_one_command_goes_through_all_rounds(rounds, server):
+    jobs, asked = again(rounds, server)
+    assert asked == sorted([*EVERY_ROUND, ("testing", 0), ("testing", 0), ("coding", 1)])
+    assert (jobs["profiling"], jobs["planning"], jobs["coding"], jobs["converse"]) == (2, 2, 2, 1)
+    statuses = [Status.PASSED, Status.WRONG_VALUE, Status.PASSED]
+    for name, turns in TURNS.items():
+        found = [traces(rounds, "evaluations", name, turn) for turn in range(turns)]
+        assert [{trace.status for trace in turn} for turn in found] == [{status} for status in statuses[:turns]]
+        assert all(len(turn) == 3 for turn in found)  # held-out workloads included
+        assert all("upstream" in trace.performance.baselines for trace in found[0])
+
+
+def test_rounds_are_measured_on_the_agents_suite(rounds):
+    (suite,) = (rounds.folder / "results/suites/team").glob("*/000.jsonl")
+    wanted = {item.id for item in read_records(suite, Workload)}
+    assert len(wanted) == 2
+    assert {trace.workload for turn in range(2) for trace in traces(rounds, "traces", "team", turn)} == wanted
+
+
+def test_turn_0_is_the_existing_kernel(rounds):
+    (kernel,) = read_records(rounds.folder / rounds.path("solutions", "team", 0), Solution)
+    assert kernel.source == SLOW
+
+
+def test_a_second_run_has_nothing_to_do(rounds):
+    assert "Nothing to be done" in rounds.make(*targets(rounds))
+
+
+def test_a_coding_prompt_that_gives_the_same_kernels_plans_and_judges_nothing(rounds, server):
+    template = rounds.folder / "config/prompts/astra/coding.md"
+    template.write_text(template.read_text() + EDIT)
+    jobs, asked = again(rounds, server)
+    assert asked == [("coding", 1), ("coding", 2)]
+    assert jobs["coding"] == jobs["generate"] == jobs["extract_round"] == 2
+    assert not {"profiling", "planning", "testing", "suite", "converse", "build", "judge", "evaluate"} & set(jobs)
+
+
+def test_a_coding_prompt_that_gives_other_kernels_plans_later_rounds_anew_and_not_the_first(rounds, server):
+    template = rounds.folder / "config/prompts/astra/coding.md"
+    template.write_text(template.read_text() + "Multiply from the right.\n")
+    jobs, asked = again(rounds, server)
+    assert asked == [("coding", 1), ("coding", 2), ("planning", 2), ("profiling", 2)]
+    assert (jobs["coding"], jobs["profiling"], jobs["planning"]) == (2, 1, 1)
+    assert (jobs["build"], jobs["judge"], jobs["evaluate"]) == (2, 1, 2)  # nothing reads the last round's traces
+    assert not {"testing", "suite", "converse"} & set(jobs)
+
+
+def test_other_held_out_workloads_ask_nothing(rounds, server):
+    file = rounds.folder / "given/workloads.jsonl"
+    file.write_text(file.read_text().replace("4321", "4320"))
+    jobs, asked = again(rounds, server)
+    assert asked == []
+    assert jobs["evaluate"] == 5
+    assert not {"build", "judge"} & set(jobs)
+
+
+def test_no_prompt_rule_reads_evaluations_or_held_out_workloads(rounds):
+    output = rounds.run("--dry-run", "--forceall", "--", *targets(rounds))
+    jobs = re.findall(r"^(?:local)?rule (\w+):\n(?:\s+.*\n)*?\s+input: (.*)$", output, re.MULTILINE)
+    asking = [(rule, files) for rule, files in jobs if rule in (*ROLES, "upstream", "extract_round", "generate")]
+    assert {rule for rule, _ in asking} >= {"testing", "profiling", "planning", "coding", "converse", "suite"}
+    for rule, files in asking:
+        assert "results/evaluations/" not in files, rule
+        assert "results/workloads/" not in files, rule
+
+
+def test_every_answer_is_in_the_costs(rounds):
+    named = set(every_answer(rounds))
+    made = {
+        str(path.relative_to(rounds.folder)) for path in rounds.folder.rglob("results/**/*.jsonl") if is_answers(path)
+    }
+    assert named == made
+    assert Counter(row.role for path in named for row in read_records(rounds.folder / path, Answer)) == {
+        "testing": 1, "profiling": 2, "planning": 2, "coding": 2, "single": 2,
+    }  # fmt: skip
+
+
+def is_answers(path):
+    return path.name.endswith(".answers.jsonl") or "results/answers/" in str(path)
+
+
+def every_answer(rounds):
+    """The files that `common.smk` names for the tables of costs."""
+    made = rounds.run("--dry-run", "--forcerun", "tables", "--", "results/tables/llm_cost.csv")
+    listed = re.search(r"^rule tables:\n\s+input: (.*)$", made, re.MULTILINE).group(1)
+    return [path for path in listed.split(", ") if is_answers(rounds.folder / path)]
+
+
+def test_notes_go_from_kernel_to_kernel_and_the_best_candidate_goes_on(tmp_path, server, monkeypatch):
+    monkeypatch.setenv("FAKE_API_KEY", "none")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    rounds = make_pipeline(tmp_path, server)
+    options = {"turns": 2, "samples": 2, "astra": {"notes": True, "start_from": "best"}}
+    rounds.write({"noted": options}, count=2, batch_size=1)
+    server.asked.clear()
+    rounds.make(*(rounds.path("evaluations", "noted", turn, batch) for turn in range(2) for batch in ("000", "001")))
+    assert Counter(role for role, _ in server.asked) == {
+        "testing": 2, "profiling": 2, "planning": 2, "coding": 4, "experience": 1,
+    }  # fmt: skip
+    model = "openai-api--fake--writer"
+    first, second = (
+        (tmp_path / f"results/roles/noted/{model}/turn1/planning/{batch}.prompts.jsonl").read_text()
+        for batch in ("000", "001")
+    )
+    assert "What experience says" not in first
+    assert "What experience says" in second
+
+
+def test_roles_are_asked_by_export_and_import_too(tmp_path, server):
+    rounds = make_pipeline(tmp_path, server)
+    rounds.write({"team": {"turns": 2}}, llm={**LLM, "services": {"fake": rounds.url}})
+    output = rounds.make(rounds.path("evaluations", "team", 1), check=False)
+    assert "1 requests wait for their answers" in output
+    files = [str(path.relative_to(tmp_path)) for path in (tmp_path / "results/pending").rglob("*.jsonl")]
+    place = "results/pending/team/openai-api--fake--writer/turn0/testing/000"
+    assert sorted(files) == [f"{place}.jsonl", f"{place}.requests.jsonl"]

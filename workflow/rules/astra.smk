@@ -1,0 +1,341 @@
+# Existing kernels, improved round by round by several roles or by one agent (Astra). Turn 0 is the existing kernel.
+#
+#   upstream, testing -> suite -> [build, judge] -> profiling -> planning -> coding -> extract_round -> [build, judge] -> …
+#
+# What a round is told comes from attempts, solutions, builds and traces over the agents' own suite. Evaluations, on all
+# workloads, are read by tables alone.
+SEVERAL_ROLES = [
+    name for name in ROUNDS if settings.experiments[name].method == "astra"
+]
+ONE_AGENT = [name for name in ROUNDS if name not in SEVERAL_ROLES]
+ROUND = (*SELECTION, "language", "samples", "turns", "hardware", "astra")
+ROLE_CODE = ("campaign", "methods", "launcher", "records", "sources/workloads")
+
+
+def visible_workloads_of(wildcards):
+    return [
+        path.replace("/workloads/", "/visible_workloads/", 1)
+        for path in given_workloads(wildcards)
+    ]
+
+
+def turns_before(wildcards):
+    """What became of all turns before, planned once the last one's kernels are there."""
+    turns = range(int(wildcards.turn))
+    pass_gate(wildcards, turns[-1])
+    stages = ("attempts", "solutions", "builds", "traces")
+    return {stage: [shard(stage, turn) for turn in turns] for stage in stages}
+
+
+def plans_before(wildcards):
+    return [
+        role_file("answers", turn, "planning") for turn in range(1, int(wildcards.turn))
+    ]
+
+
+def notes_before(wildcards):
+    """What the experience role wrote about the kernels of the batches before."""
+    item = settings.experiments[wildcards.experiment]
+    batches = settings.batches(wildcards.experiment)
+    earlier = batches[: batches.index(wildcards.batch)] if item.astra.notes else []
+    return [role_file("answers", item.turns, "experience", batch) for batch in earlier]
+
+
+def conversation_before(kind):
+    """The single agent's prompts or answers of the turn before."""
+
+    def file(wildcards):
+        turn = int(wildcards.turn) - 1
+        if turn == 0:
+            return role_file(kind, 0, "single")
+        return shard({"prompts": "feedback", "answers": "answers"}[kind], turn)
+
+    return file
+
+
+rule show_workloads:
+    # The workloads that prompts may speak of: what is held out is in no file that a prompt is made from.
+    input:
+        "results/workloads/{source}/level{level}.jsonl",
+    output:
+        "results/visible_workloads/{source}/level{level}.jsonl",
+    log:
+        "results/logs/show_workloads/{source}/level{level}.log",
+    localrule: True
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        code=code_digest("records", "sources/workloads"),
+    script:
+        "../scripts/show_workloads.py"
+
+
+rule upstream:
+    input:
+        definitions=definitions_of,
+    output:
+        attempts=shard("attempts", 0),
+        candidates=shard("candidates", 0),
+        solutions=shard("solutions", 0),
+    log:
+        "results/logs/upstream/{experiment}/{model}/turn0/{batch}.log",
+    wildcard_constraints:
+        experiment=only(ROUNDS),
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        experiment=experiment_params(*ROUND),
+        batch=batch_numbers,
+        model=model_name,
+        code=code_digest("campaign", "build/kernels", "methods", "records"),
+    script:
+        "../scripts/upstream.py"
+
+
+rule testing:
+    # Asks for the suite: the first prompt of both methods.
+    input:
+        definitions=definitions_of,
+        workloads=visible_workloads_of,
+        templates=role_templates("testing"),
+        gpus="resources/hardware/gpus.yaml",
+    output:
+        role_file("prompts", 0),
+    log:
+        "results/logs/testing/{experiment}/{model}/turn0/{role}/{batch}.log",
+    wildcard_constraints:
+        experiment=only(ROUNDS),
+        role="testing|single",
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        experiment=experiment_params(*ROUND),
+        batch=batch_numbers,
+        code=code_digest(*ROLE_CODE),
+    script:
+        "../scripts/testing.py"
+
+
+rule suite:
+    input:
+        definitions=definitions_of,
+        workloads=visible_workloads_of,
+        answers=lambda wildcards: role_file(
+            "answers", 0, first_role(wildcards.experiment)
+        ),
+    output:
+        suites=SUITES,
+        origins=SUITES.replace(".jsonl", ".origin.jsonl"),
+    log:
+        "results/logs/suite/{experiment}/{model}/{batch}.log",
+    wildcard_constraints:
+        experiment=only(ROUNDS),
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        code=code_digest(*ROLE_CODE),
+    script:
+        "../scripts/suite.py"
+
+
+checkpoint round_gate:
+    # As `gate`, for each batch alone: with notes, a batch waits for the rounds of those before.
+    input:
+        shard("attempts"),
+        shard("solutions"),
+        SUITES,
+    output:
+        touch("results/gates/{experiment}/{model}/turn{turn}/{batch}.done"),
+    wildcard_constraints:
+        experiment=only(ROUNDS),
+    localrule: True
+
+
+rule profiling:
+    input:
+        unpack(turns_before),
+        suites=SUITES,
+        definitions=definitions_of,
+        workloads=visible_workloads_of,
+        templates=role_templates("profiling"),
+        gpus="resources/hardware/gpus.yaml",
+    output:
+        role_file("prompts", role="profiling"),
+    log:
+        "results/logs/profiling/{experiment}/{model}/turn{turn}/{batch}.log",
+    wildcard_constraints:
+        experiment=only(SEVERAL_ROLES),
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        role="profiling",
+        experiment=experiment_params(*ROUND),
+        code=code_digest(*ROLE_CODE),
+    script:
+        "../scripts/role.py"
+
+
+rule planning:
+    input:
+        unpack(turns_before),
+        suites=SUITES,
+        definitions=definitions_of,
+        workloads=visible_workloads_of,
+        analysis=role_file("answers", role="profiling"),
+        plans=plans_before,
+        notes=notes_before,
+        templates=role_templates("planning"),
+        gpus="resources/hardware/gpus.yaml",
+    output:
+        role_file("prompts", role="planning"),
+    log:
+        "results/logs/planning/{experiment}/{model}/turn{turn}/{batch}.log",
+    wildcard_constraints:
+        experiment=only(SEVERAL_ROLES),
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        role="planning",
+        experiment=experiment_params(*ROUND),
+        code=code_digest(*ROLE_CODE),
+    script:
+        "../scripts/role.py"
+
+
+rule coding:
+    # Its prompts stand where those of a later turn stand for every method, and are answered by the rule `generate`.
+    input:
+        unpack(turns_before),
+        suites=SUITES,
+        definitions=definitions_of,
+        workloads=visible_workloads_of,
+        plan=role_file("answers", role="planning"),
+        templates=role_templates("coding"),
+        gpus="resources/hardware/gpus.yaml",
+    output:
+        shard("feedback"),
+    log:
+        "results/logs/coding/{experiment}/{model}/turn{turn}/{batch}.log",
+    wildcard_constraints:
+        experiment=only(SEVERAL_ROLES),
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        role="coding",
+        experiment=experiment_params(*ROUND),
+        code=code_digest(*ROLE_CODE),
+    script:
+        "../scripts/role.py"
+
+
+rule experience:
+    # After the last round; asked only where a later batch reads it.
+    input:
+        unpack(turns_before),
+        suites=SUITES,
+        definitions=definitions_of,
+        workloads=visible_workloads_of,
+        plans=plans_before,
+        templates=role_templates("experience"),
+        gpus="resources/hardware/gpus.yaml",
+    output:
+        role_file("prompts", role="experience"),
+    log:
+        "results/logs/experience/{experiment}/{model}/turn{turn}/{batch}.log",
+    wildcard_constraints:
+        experiment=only(SEVERAL_ROLES),
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        role="experience",
+        experiment=experiment_params(*ROUND),
+        code=code_digest(*ROLE_CODE),
+    script:
+        "../scripts/role.py"
+
+
+rule converse:
+    # The single agent's next prompt: its whole conversation and the same evidence.
+    input:
+        unpack(turns_before),
+        suites=SUITES,
+        definitions=definitions_of,
+        workloads=visible_workloads_of,
+        prompts=conversation_before("prompts"),
+        answers=conversation_before("answers"),
+        templates=role_templates("coding"),
+        gpus="resources/hardware/gpus.yaml",
+    output:
+        shard("feedback"),
+    log:
+        "results/logs/converse/{experiment}/{model}/turn{turn}/{batch}.log",
+    wildcard_constraints:
+        experiment=only(ONE_AGENT),
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        experiment=experiment_params(*ROUND),
+        code=code_digest(*ROLE_CODE),
+    script:
+        "../scripts/converse.py"
+
+
+rule extract_round:
+    input:
+        definitions=definitions_of,
+        answers=shard("answers"),
+    output:
+        attempts=shard("attempts"),
+        candidates=shard("candidates"),
+        solutions=shard("solutions"),
+    log:
+        "results/logs/extract_round/{experiment}/{model}/turn{turn}/{batch}.log",
+    wildcard_constraints:
+        experiment=only(ROUNDS),
+        turn=r"[1-9]\d*",
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        experiment=experiment_params("method", "language"),
+        code=code_digest("campaign", "methods", "records"),
+    script:
+        "../scripts/extract_round.py"
+
+
+if ROUNDS:
+
+    use rule generate as answer_role with:
+        input:
+            prompts=role_file("prompts"),
+            transcript=transcript,
+        output:
+            role_file("answers"),
+        log:
+            "results/logs/answer_role/{experiment}/{model}/turn{turn}/{role}/{batch}.log",
+        wildcard_constraints:
+            experiment=only(ROUNDS),
+            role="testing|profiling|planning|experience|single",
+        params:
+            sampling=sampling,
+            model=model_name,
+            base_url=base_url,
+            batch_file=lambda wildcards: shard(
+                "pending", batch="{role}/{batch}"
+            ).format(**wildcards),
+
+
+use rule judge as evaluate with:
+    # Every version on all workloads, held-out ones included: for tables, never for a prompt.
+    input:
+        solutions=solutions_behind_gate,
+        builds=shard("builds"),
+        definitions=definitions_of,
+        workloads=given_workloads,
+    output:
+        shard("evaluations"),
+    log:
+        "results/logs/evaluate/{experiment}/{model}/turn{turn}/{batch}.log",
+    benchmark:
+        "results/benchmarks/evaluate/{experiment}/{model}/turn{turn}/{batch}.tsv"
+    wildcard_constraints:
+        experiment=only(ROUNDS),

@@ -1,0 +1,20 @@
+"""The single agent's prompts of a turn of a batch."""
+
+from pathlib import Path
+
+from hone.campaign import Before, converse
+from hone.config import Experiment
+from hone.stage import reported
+
+with reported(snakemake.log):
+    converse(
+        snakemake.wildcards.experiment,
+        Experiment.model_validate(snakemake.params.experiment),
+        int(snakemake.wildcards.turn),
+        Before.of(snakemake.input),
+        prompts=Path(snakemake.input.prompts),
+        answers=Path(snakemake.input.answers),
+        definitions=[Path(path) for path in snakemake.input.definitions],
+        workloads=[Path(path) for path in snakemake.input.workloads],
+        output=Path(snakemake.output[0]),
+    )

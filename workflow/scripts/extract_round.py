@@ -1,0 +1,18 @@
+"""Attempts, candidates and distinct solutions of a round of a batch."""
+
+from pathlib import Path
+
+from hone.campaign import extract
+from hone.records import Language
+from hone.stage import reported
+
+with reported(snakemake.log):
+    extract(
+        Path(snakemake.input.answers),
+        snakemake.params.experiment["method"],
+        Language(snakemake.params.experiment["language"]),
+        [Path(path) for path in snakemake.input.definitions],
+        attempts=Path(snakemake.output.attempts),
+        candidates=Path(snakemake.output.candidates),
+        solutions=Path(snakemake.output.solutions),
+    )

@@ -1,0 +1,20 @@
+"""One role's prompts of a turn of a batch."""
+
+from pathlib import Path
+
+from hone.campaign import Before, Told, ask_role
+from hone.config import Experiment
+from hone.stage import reported
+
+with reported(snakemake.log):
+    ask_role(
+        snakemake.params.role,
+        snakemake.wildcards.experiment,
+        Experiment.model_validate(snakemake.params.experiment),
+        int(snakemake.wildcards.turn),
+        Before.of(snakemake.input),
+        Told.of(snakemake.input),
+        [Path(path) for path in snakemake.input.definitions],
+        [Path(path) for path in snakemake.input.workloads],
+        Path(snakemake.output[0]),
+    )

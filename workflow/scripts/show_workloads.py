@@ -1,0 +1,9 @@
+"""The workloads that prompts may speak of."""
+
+from pathlib import Path
+
+from hone.campaign import show_workloads
+from hone.stage import reported
+
+with reported(snakemake.log):
+    show_workloads(Path(snakemake.input[0]), Path(snakemake.output[0]))

@@ -1,0 +1,15 @@
+"""A batch's test suites, from the answers that name their sizes."""
+
+from pathlib import Path
+
+from hone.campaign import suite
+from hone.stage import reported
+
+with reported(snakemake.log):
+    suite(
+        Path(snakemake.input.answers),
+        [Path(path) for path in snakemake.input.definitions],
+        [Path(path) for path in snakemake.input.workloads],
+        suites=Path(snakemake.output.suites),
+        origins=Path(snakemake.output.origins),
+    )

@@ -1,0 +1,17 @@
+"""Prompts for a batch's test suites."""
+
+from pathlib import Path
+
+from hone.campaign import ask_testing
+from hone.config import Experiment
+from hone.stage import reported
+
+with reported(snakemake.log):
+    ask_testing(
+        snakemake.wildcards.experiment,
+        Experiment.model_validate(snakemake.params.experiment),
+        [tuple(pair) for pair in snakemake.params.batch],
+        [Path(path) for path in snakemake.input.definitions],
+        [Path(path) for path in snakemake.input.workloads],
+        Path(snakemake.output[0]),
+    )

@@ -1,0 +1,19 @@
+"""Turn 0 of a batch: the existing kernels."""
+
+from pathlib import Path
+
+from hone.campaign import upstream
+from hone.config import Experiment
+from hone.stage import reported
+
+with reported(snakemake.log):
+    upstream(
+        snakemake.wildcards.experiment,
+        snakemake.params.model,
+        Experiment.model_validate(snakemake.params.experiment),
+        [tuple(pair) for pair in snakemake.params.batch],
+        [Path(path) for path in snakemake.input.definitions],
+        attempts=Path(snakemake.output.attempts),
+        candidates=Path(snakemake.output.candidates),
+        solutions=Path(snakemake.output.solutions),
+    )
