@@ -135,10 +135,13 @@ class DeviceSubject:
 
         `null`: a graph of as many empty steps instead.
         """
-        message = {"do": "arm", "null": sets if null else 0, "value": reference.close_gates(sets)}
-        self._ask(message, SETUP_TIMEOUT_S, "launching its graph")
-        self._freeze("launching its graph")
+        self.launch(reference.close_gates(sets), empty_steps=sets if null else 0)
         reference.settle()  # what runs now has not waited for its gate: it may wait for inputs
+
+    def launch(self, value: int, *, empty_steps: int = 0) -> None:
+        """Let it put its graph behind the gate and stop it; `value` will say that the last run is done."""
+        self._ask({"do": "arm", "null": empty_steps, "value": value}, SETUP_TIMEOUT_S, "launching its graph")
+        self._freeze("launching its graph")
 
     def run_armed(self, reference: DeviceReference, sets: int) -> Observation:
         """Show the inputs, then open the gates; the claim is not known before `collect`."""

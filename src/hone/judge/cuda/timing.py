@@ -21,8 +21,12 @@ from hone.records import Clock, Performance, Protocol, Status, Timing
 
 Mode = Literal["stream", "graph"]
 
-GRAPH_BELOW_MS = 20.0
+GRAPH_BELOW_MS = 50.0
 """Shorter runs are captured as graphs where that is possible: in the stream, launching would be part of their time."""
+LEAST_STREAM_TURNS = 7
+"""In the stream, host work is part of the time and spreads by a tenth."""
+QUIET_WITHIN_S = 0.1
+"""A graph that waits at its gate leaves the GPU idle for others within this time, or is not used."""
 BATCH_MS = 4.0
 """What a batch should last, as far as there are sets: much longer than the judge's own clock is uncertain by."""
 BUSY_BELOW_MS = 0.05
@@ -59,6 +63,7 @@ class DeviceTiming:
         names = (SOLUTION, *baselines)
         self._samples = {name: [] for name in names}
         self._mode = self._choose_mode(baselines)
+        least = LEAST_TIMED_RUNS if self._mode == "graph" else min(LEAST_STREAM_TURNS, self._protocol.timing_runs)
         started, turns, last = time.monotonic(), -self._protocol.warmup_runs, False
         chance = random.SystemRandom()
         self._split_audit()
@@ -66,7 +71,7 @@ class DeviceTiming:
             turns += 1
             if turns > 0 and chance.random() < 1 / self._protocol.audit_every:
                 self._split_audit()
-            enough = time.monotonic() - started >= self._protocol.timing_seconds and turns >= LEAST_TIMED_RUNS
+            enough = time.monotonic() - started >= self._protocol.timing_seconds and turns >= least
             last = turns >= self._protocol.timing_runs or enough
             self._turn(names, keep=turns > 0, audit=last or chance.random() < 1 / self._protocol.audit_every)
         at = clocks(gpu.uuid)
@@ -108,10 +113,24 @@ class DeviceTiming:
         if longest_ms > GRAPH_BELOW_MS or reference.random or self._refresh() != known:
             return "stream"
         self._reveal()
-        if not all(map(reference.capture, baselines)) or not subject.capture():
+        if not all(map(reference.capture, baselines)) or not subject.capture() or not self._waits_quietly():
             return "stream"
         self._gate_ms = reference.gate_ms()
         return "graph"
+
+    def _waits_quietly(self) -> bool:
+        """Whether the solution's graph leaves the GPU to others while it waits at its gate.
+
+        One with parallel branches, as cuDNN makes them, takes its turns on the GPU even then: what it does before the
+        gate opens could not be told from that.
+        """
+        reference, subject = self._reference, self._subject
+        subject.launch(reference.close_gates(self._sets))
+        quiet = reference.idle_within(QUIET_WITHIN_S)
+        reference.open_gates(0, self._sets, self._protocol.run_timeout_s)
+        subject.collect()
+        subject.store()
+        return quiet
 
     # -------------------------------------------------------------------------------------------- batches
 
