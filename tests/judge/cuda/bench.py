@@ -8,6 +8,7 @@ from hone.judge.cuda.gpu import Clocks
 from hone.judge.cuda.plan import MEMORY_SHARE, make_device_plan
 from hone.judge.cuda.reference import DeviceReference
 from hone.judge.cuda.subject import DeviceSubject
+from hone.judge.runner import RunnerTimeoutError
 from hone.records import Language, Protocol
 
 from ..conftest import scale_definition, solution_of, workload_of
@@ -41,6 +42,8 @@ class FakeRunner:
         self._answer = self._process.act(message)
 
     def finish(self, timeout_s: float, limit: int = 0) -> dict[str, Any]:
+        if self._answer.pop("blocked", False):
+            raise RunnerTimeoutError
         return self._answer
 
     def time_run(self, message: dict[str, Any], timeout_s: float) -> tuple[int, dict[str, Any]]:

@@ -53,6 +53,8 @@ class Device:
         self.armed: Callable[[int, int], float] | None = None
         """Does the runs of a graph from one to another; gives the milliseconds."""
         self.subject_frozen = True
+        self.launching = False
+        """A process launches a graph that is too long to be launched before it begins."""
         self.shown: Callable[[int, int], None] = lambda first, end: None
         """What a solution's work on the GPU does as soon as it sees the inputs of sets."""
 
@@ -165,7 +167,7 @@ class ReferenceProcess:
         return {"value": 1}
 
     def _open(self, message: dict[str, Any]) -> dict[str, Any]:
-        assert self.device.armed is not None and self.device.subject_frozen
+        assert self.device.armed is not None and (self.device.subject_frozen or self.device.launching)
         wall_ms = POLL_MS + self.device.armed(message["first"], message["end"])
         return {"wall_ms": wall_ms} | ({"late": True} if wall_ms > message["limit_s"] * 1e3 else {})
 

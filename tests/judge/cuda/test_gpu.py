@@ -42,6 +42,7 @@ def fake_nvml(uuids, broken=False, reasons=0):
     module = types.ModuleType("pynvml")
     values = {
         "NVMLError": NVMLError, "NVML_CLOCK_SM": 1, "NVML_CLOCK_MEM": 2, "nvmlInit": start,
+        "nvmlShutdown": lambda: None,
         "nvmlSystemGetDriverVersion": lambda: b"580.95", "nvmlSystemGetCudaDriverVersion": lambda: 13010,
         "nvmlDeviceGetCount": lambda: len(uuids), "nvmlDeviceGetHandleByIndex": lambda index: uuids[index],
         "nvmlDeviceGetUUID": lambda handle: handle, "nvmlDeviceGetName": lambda handle: b"NVIDIA H200",

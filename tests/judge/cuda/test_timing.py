@@ -2,13 +2,14 @@
 
 import pytest
 
-from hone.judge.cuda.timing import AUDITED_SETS, BUSY_BATCHES, DeviceTiming
+from hone.judge.cuda.timing import AUDITED_SETS, BUSY_BATCHES, LEAST_STREAM_TURNS, DeviceTiming
+from hone.judge.examine import LEAST_TIMED_RUNS
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
 from .fakes import AFTER, GPU, PROTOCOL, Honest, result_of
 
-LONG = {"run_ms": 25.0, "baseline_ms": 50.0}
+LONG = {"run_ms": 60.0, "baseline_ms": 120.0}
 SHORT = {"run_ms": 0.1, "baseline_ms": 0.2}
 MODES = pytest.mark.parametrize(("mode", "times"), [("stream", LONG), ("graph", SHORT)])
 SETS = {"stream": 2, "graph": 16}
@@ -76,6 +77,70 @@ def test_what_cannot_be_captured_is_timed_in_the_stream(bench, solution, capture
     found = timed(bench, solution, **SHORT, captures=captures)
     assert found.clock.mode == "stream"
     assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
+
+
+class Restless(Honest):
+    """Its graph has branches, and takes turns on the GPU while it waits at its gate."""
+
+    quiet = 0
+    """So many graphs of its own wait as they should."""
+
+    def _arm(self, message):
+        answer = super()._arm(message)
+        if not message["null"]:
+            self.quiet -= 1
+            self.device.background_ms = 1e5 if self.quiet < 0 else 0.0
+        return answer
+
+
+def test_a_graph_that_does_not_wait_quietly_is_timed_in_the_stream(bench):
+    found = timed(bench, Restless, **SHORT)
+    assert found.clock.mode == "stream"
+    assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
+
+
+class Endless(Honest):
+    """Its graph has so many kernels that launching it ends only when they run."""
+
+    def _arm(self, message):
+        answer = super()._arm(message)
+        self.device.launching = not message["null"]
+        return {**answer, "blocked": True} if self.device.launching else answer
+
+
+def test_a_graph_too_long_to_be_launched_behind_a_gate_is_timed_in_the_stream(bench):
+    found = timed(bench, Endless, **SHORT)
+    assert found.clock.mode == "stream"
+    assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
+
+
+def test_work_before_the_gate_is_not_forgiven_to_a_graph_that_waited_quietly_once(bench):
+    class Later(Restless):
+        quiet = 1
+
+    assert refused(bench(Later)).status is Status.TIMEOUT
+
+
+@MODES
+def test_short_timing_still_takes_some_turns_and_more_in_the_stream(bench, mode, times):
+    made = bench(run_ms=times["run_ms"], protocol=PROTOCOL.model_copy(update={"timing_seconds": 1e-9}))
+    made.ground.run_ms = times["baseline_ms"]
+    turns = {"graph": LEAST_TIMED_RUNS, "stream": LEAST_STREAM_TURNS}[mode]
+    assert len(measure(made).solution.samples_ms) == min(turns, PROTOCOL.timing_runs)
+
+
+class Hides(Honest):
+    """Claims a tenth of its time."""
+
+    def claim(self, true_ms):
+        return true_ms / 10
+
+
+def test_what_is_charged_gets_every_turn_in_case_it_is_noise(bench):
+    brief = PROTOCOL.model_copy(update={"timing_seconds": 1e-9})
+    found = measure(bench(Hides, protocol=brief))
+    assert found.clock.charged_ms > 0
+    assert len(found.solution.samples_ms) == PROTOCOL.timing_runs
 
 
 def test_numbers_that_change_with_the_seed_cannot_be_in_a_graph(bench):

@@ -20,7 +20,7 @@ FILES = {
 }
 
 
-def sdist(top="small-1.0"):
+def _sdist(top="small-1.0"):
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w:gz") as archive:
         for path, text in FILES.items():
@@ -30,12 +30,15 @@ def sdist(top="small-1.0"):
     return raw.getvalue()
 
 
-def wheel():
+def _wheel():
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w") as archive:
         for path, text in FILES.items():
             archive.writestr(path, text)
     return raw.getvalue()
+
+
+SDIST, WHEEL = _sdist(), _wheel()
 
 
 def of_index(file, content, **changes):
@@ -60,9 +63,9 @@ def index(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("file", "content"),
     [
-        ("small-1.0.tar.gz", sdist()),
-        ("small-1.0-cp37-cp37m-manylinux_2_17_ppc64le.whl", wheel()),
-        ("small-1.0-py3-none-any.whl", wheel()),
+        ("small-1.0.tar.gz", SDIST),
+        ("small-1.0-cp37-cp37m-manylinux_2_17_ppc64le.whl", WHEEL),
+        ("small-1.0-py3-none-any.whl", WHEEL),
     ],
 )
 def test_a_file_of_the_index_is_fetched_once_and_never_executed(index, tmp_path, file, content):
@@ -78,7 +81,7 @@ def test_a_file_of_the_index_is_fetched_once_and_never_executed(index, tmp_path,
 
 
 def test_another_checksum_is_refused_and_not_kept(index, tmp_path):
-    (index / "small-1.0.tar.gz").write_bytes(sdist())
+    (index / "small-1.0.tar.gz").write_bytes(SDIST)
     package = of_index("small-1.0.tar.gz", b"something else")
     with pytest.raises(SourceError, match="sha256 is"):
         cached(package, tmp_path / "cache")
@@ -86,15 +89,15 @@ def test_another_checksum_is_refused_and_not_kept(index, tmp_path):
 
 
 def test_a_file_that_the_index_lacks_can_be_put_into_the_cache_by_hand(index, tmp_path):
-    package = of_index("small-1.0.tar.gz", sdist())
+    package = of_index("small-1.0.tar.gz", SDIST)
     with pytest.raises(SourceError) as caught:
         cached(package, tmp_path / "cache")
     place = tmp_path / "cache" / package.sha256 / package.file
     assert str(place) in caught.value.remedy
     assert "the index has no small-1.0.tar.gz" in str(caught.value)
     place.parent.mkdir(parents=True)
-    place.write_bytes(sdist())
-    assert cached(package, tmp_path / "cache") == sdist()
+    place.write_bytes(SDIST)
+    assert cached(package, tmp_path / "cache") == SDIST
     place.write_bytes(b"damaged")
     with pytest.raises(SourceError, match="delete the file"):
         cached(package, tmp_path / "cache")
@@ -102,14 +105,14 @@ def test_a_file_that_the_index_lacks_can_be_put_into_the_cache_by_hand(index, tm
 
 def test_a_fetch_has_a_time_limit(index, tmp_path):
     with pytest.raises(SourceError, match=r"longer than 0\.001 s"):
-        cached(of_index("small-1.0.tar.gz", sdist()), tmp_path / "cache", timeout_s=0.001)
+        cached(of_index("small-1.0.tar.gz", SDIST), tmp_path / "cache", timeout_s=0.001)
 
 
 def test_no_archive_and_no_such_folder(index, tmp_path):
     (index / "small-1.0.tar.gz").write_bytes(b"text")
     with pytest.raises(SourceError, match="is not an archive"):
         open_package("p", of_index("small-1.0.tar.gz", b"text"), tmp_path / "cache")
-    content = sdist()
+    content = SDIST
     (index / "small-1.0.tar.gz").write_bytes(content)
     with pytest.raises(SourceError, match="has no file in headers"):
         open_package("p", of_index("small-1.0.tar.gz", content, include=("headers",)), tmp_path / "cache2")

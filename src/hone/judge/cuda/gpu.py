@@ -63,6 +63,7 @@ def visible_gpus() -> tuple[Gpu, ...]:
             )
             for handle in handles
         ]
+        pynvml.nvmlShutdown()  # or the GPU's device file stays open in a process that only waits for its turn
     except pynvml.NVMLError as error:
         raise MachineError(f"no NVIDIA GPU can be used: {error}", remedy=REMEDY) from None
     chosen = _chosen(gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
@@ -123,6 +124,7 @@ def clocks(uuid: str) -> Clocks:
     import pynvml
 
     try:
+        pynvml.nvmlInit()
         handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         reasons = int(pynvml.nvmlDeviceGetCurrentClocksEventReasons(handle))
         return Clocks(

@@ -129,6 +129,10 @@ class DeviceReference:
             )
         return float(answer["settle_ms"])
 
+    def idle_within(self, limit_s: float) -> bool:
+        """Whether the GPU has no work left within so many seconds."""
+        return "busy" not in self._work({"do": "settle", "limit_s": limit_s})
+
     def close_gates(self, sets: int) -> int:
         """Before a solution's graph over so many sets is launched; the value that will say that it is done."""
         return int(self._work({"do": "close", "sets": sets})["value"])

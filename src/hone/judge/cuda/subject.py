@@ -15,7 +15,7 @@ from hone.judge.cuda.plan import DevicePlan
 from hone.judge.cuda.reference import REGIONS, DeviceReference, close_all
 from hone.judge.environment import oom_kills
 from hone.judge.plan import GIB
-from hone.judge.runner import Runner, RunnerError, Zygote
+from hone.judge.runner import Runner, RunnerError, RunnerTimeoutError, Zygote
 from hone.judge.subject import KINDS, TABLE_CHARACTERS, module_message, native_message, verdict_of
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
@@ -23,6 +23,9 @@ from hone.records import Protocol, Solution, Status
 
 SETUP_TIMEOUT_S = 20.0
 """Beside the limit of one batch: what constructors get."""
+LAUNCHED_WITHIN_S = 1.0
+QUIET_WITHIN_S = 0.1
+"""Within these times a graph that waits at its gate is launched and leaves the GPU idle for others, or it is not used."""
 CALIBRATIONS = 7
 NULL_SETS = 2
 """An empty batch fills the outputs of so many sets: where much memory is written, processes take longer to change."""
@@ -139,6 +142,31 @@ class DeviceSubject:
         self._ask(message, SETUP_TIMEOUT_S, "launching its graph")
         self._freeze("launching its graph")
         reference.settle()  # what runs now has not waited for its gate: it may wait for inputs
+
+    def waits_quietly(self, reference: DeviceReference, sets: int) -> bool:
+        """Whether its graph, launched behind closed gates, leaves the GPU to others; then it is let run.
+
+        One with parallel branches, as cuDNN makes them, takes its turns on the GPU even while it waits; one of many
+        thousand kernels cannot be launched as a whole before it begins. Neither can be timed behind a gate.
+        """
+        try:
+            self._runner.begin({"do": "arm", "null": 0, "value": reference.close_gates(sets)}, SETUP_TIMEOUT_S)
+            try:
+                answer = self._runner.finish(LAUNCHED_WITHIN_S)
+            except RunnerTimeoutError:
+                quiet = False
+                reference.open_gates(0, sets, self._timeout_s)
+                answer = self._runner.finish(SETUP_TIMEOUT_S)
+            else:
+                self._runner.freeze()
+                quiet = reference.idle_within(QUIET_WITHIN_S)
+                reference.open_gates(0, sets, self._timeout_s)
+        except RunnerError as error:
+            raise self._verdict(error, "launching its graph") from None
+        self._check(answer)
+        self.collect()
+        self.store()
+        return quiet
 
     def run_armed(self, reference: DeviceReference, sets: int) -> Observation:
         """Show the inputs, then open the gates; the claim is not known before `collect`."""

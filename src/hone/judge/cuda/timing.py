@@ -23,8 +23,10 @@ from hone.records import Clock, Performance, Protocol, Status, Timing
 
 Mode = Literal["stream", "graph"]
 
-GRAPH_BELOW_MS = 20.0
+GRAPH_BELOW_MS = 50.0
 """Shorter runs are captured as graphs where that is possible: in the stream, launching would be part of their time."""
+LEAST_STREAM_TURNS = 7
+"""In the stream, host work is part of the time and spreads by a tenth."""
 BATCH_MS = 4.0
 """What a batch should last, as far as there are sets: much longer than the judge's own clock is uncertain by."""
 BUSY_BELOW_MS = 0.05
@@ -76,8 +78,7 @@ class DeviceTiming:
             turns += 1
             if turns > 0 and chance.random() < 1 / self._protocol.audit_every:
                 self._split_audit()
-            enough = time.monotonic() - started >= self._protocol.timing_seconds and turns >= LEAST_TIMED_RUNS
-            last = turns >= self._protocol.timing_runs or enough
+            last = turns >= self._protocol.timing_runs or self._enough(turns, time.monotonic() - started)
             self._turn(names, keep=turns > 0, audit=last or chance.random() < 1 / self._protocol.audit_every)
         at = clocks(gpu.uuid)
         busy = self._busy(names) if self._mode == "graph" else {}
@@ -112,7 +113,7 @@ class DeviceTiming:
         if longest_ms > GRAPH_BELOW_MS or reference.random or self._refresh(subject) != known:
             return "stream"
         self._reveal()
-        if not all(map(self._capture, baselines)) or not subject.capture():
+        if not all(map(self._capture, baselines)) or not subject.capture() or not self._all_wait_quietly():
             return "stream"
         self._gate_ms = reference.gate_ms()
         return "graph"
@@ -133,6 +134,14 @@ class DeviceTiming:
         with self._blamed(name):
             self._prepare(self._kernels[name])
             return self._kernels[name].capture()
+
+    def _all_wait_quietly(self) -> bool:
+        """Whether every graph leaves the GPU to others while it waits at its gate; only then is a gate of use."""
+        for name, side in self._sides.items():
+            with self._blamed(name):
+                if not side.waits_quietly(self._reference, self._sets):
+                    return False
+        return True
 
     # -------------------------------------------------------------------------------------------- batches
 
@@ -219,6 +228,12 @@ class DeviceTiming:
         self._sets = self._reference.sets
         self._scalars = self._scalars * self._sets
         self._side_batch(self._subject, audit=True)
+
+    def _enough(self, turns: int, taken_s: float) -> bool:
+        """Whether time is up. Where most batches were charged, every turn is taken: it may be the machine's noise."""
+        least = LEAST_TIMED_RUNS if self._mode == "graph" else LEAST_STREAM_TURNS
+        charged = bool(self._charges) and statistics.median(self._charges) > 0
+        return taken_s >= self._protocol.timing_seconds and turns >= least and not charged
 
     def _keep(self, seen: Observation) -> None:
         usual = self._subject.overhead(self._mode, self._sets)
