@@ -29,7 +29,7 @@ from .rigs import SETS, problem
 
 # ------------------------------------------------------------------------------------------------ simulated GPU
 
-LONG, SHORT, TINY = 25.0, 0.1, 0.02
+LONG, SHORT, TINY = 60.0, 0.1, 0.02
 MODES = pytest.mark.parametrize(("mode", "run_ms"), [("stream", LONG), ("graph", SHORT)])
 
 

@@ -13,8 +13,9 @@ from hone.config import FolderPackage, load
 from hone.errors import ConfigError, SourceError
 from hone.files import read_records, write_records
 from hone.launcher import signatures
-from hone.records import Definition, Language, Tolerance
-from hone.sources.kernels.define import define, definitions_of
+from hone.records import Definition, Language, Tolerance, Upstream
+from hone.sources.kernels.define import _definition, _workloads, define, definitions_of
+from hone.sources.kernels.entry import parse_entry
 from hone.sources.kernels.fetch import KernelFile, fetch
 from hone.trials.upstream_child import Trial, worst_share
 from tests.sources.kernels.conftest import ENTRY
@@ -66,9 +67,9 @@ def test_the_stand_alone_source_has_what_it_needs_and_no_more(source):
 def test_what_was_fetched_is_enough_to_define(source, tmp_path):
     write_records(tmp_path / "own.jsonl", fetch("own", source))
     shutil.rmtree(source.packages["small"].path)
-    assert define(read_records(tmp_path / "own.jsonl", KernelFile)) == define(
-        read_records(tmp_path / "own.jsonl", KernelFile)
-    )
+    [definition], workloads = define(read_records(tmp_path / "own.jsonl", KernelFile))
+    assert "T twice(" in definition.kernels["upstream"]
+    assert len(workloads) == 2
     with pytest.raises(SourceError, match="packages: .*no such folder"):
         fetch("own", source)
 
@@ -84,7 +85,11 @@ def test_a_data_type_without_a_tolerance_takes_the_sources(source):
     [
         ("torch.randn(ROWS, BOTH)", "torch.randn(BOTH, ROWS)", r"usual: the reference's inputs are x \(16, 4\)"),
         ("torch.randn(ROWS, BOTH)", "torch.randn(4, 16)", r"odd: the reference's inputs are x \(4, 16\)"),
-        ("return 2 * x * factor", "return (2 * x * factor).sum()", r"outputs are  \(\) float32, the entry says  \(4, 16"),
+        (
+            "return 2 * x * factor",
+            "return (2 * x * factor).sum()",
+            r"outputs are  \(\) float32, the entry says  \(4, 16",
+        ),
         ("return 2 * x * factor", "return x @ x", "the sizes of usual: fails: RuntimeError"),
         ("[torch.randn(ROWS, BOTH), 3.0]", "[torch.randn(ROWS, BOTH), 3]", "factor .* int64, the entry says"),
         ("class Model(", "class Mode(", "does not define Model"),
@@ -101,7 +106,9 @@ def test_a_wrong_entry_is_told_with_its_place(source, old, new, expected):
 
 def test_a_reference_with_parameters_is_refused(source):
     rewrite(source, ("      def forward", "      weight = torch.nn.Linear(1, 1)\n\n      def forward"))
-    rewrite(source, ("      weight =", "      def __init__(self):\n          super().__init__()\n          self.linear ="))
+    rewrite(
+        source, ("      weight =", "      def __init__(self):\n          super().__init__()\n          self.linear =")
+    )
     with pytest.raises(SourceError, match="has parameters"):
         define(fetch("own", source))
 
@@ -166,8 +173,6 @@ def test_the_miniature_compiles_and_computes_what_its_reference_says(tmp_path):
 
 def references():
     """Every committed reference at a small size of each of its data types."""
-    from hone.sources.kernels.entry import parse_entry
-
     for path in sorted(ROOT.glob("config/kernels/sglang/*.yaml")):
         entry = parse_entry(path.read_text(encoding="utf-8"), str(path))
         small = min(entry.workloads, key=lambda shape: torch.Size(entry.sizes(shape).values()).numel())
@@ -177,9 +182,6 @@ def references():
 
 @pytest.mark.parametrize(("path", "entry", "shape", "dtype"), list(references()))
 def test_committed_references_agree_with_themselves_in_float64(path, entry, shape, dtype):
-    from hone.records import Upstream
-    from hone.sources.kernels.define import _definition, _workloads
-
     upstream = Upstream(repository="r", commit="local", path="p", sha256="")
     file = KernelFile(
         source="s", number=1, title=path.stem, path=str(path), text="", resolved={}, upstream=upstream
@@ -202,8 +204,6 @@ def test_committed_references_agree_with_themselves_in_float64(path, entry, shap
 
 
 def test_attention_states_without_an_answer_are_nan_and_empty_ones_leave_the_other():
-    from hone.sources.kernels.entry import parse_entry
-
     path = ROOT / "config/kernels/sglang/3_merge_attn_states.yaml"
     entry = parse_entry(path.read_text(encoding="utf-8"), str(path))
     module = {"TOKENS": 3, "HEADS": 32, "HEAD_DIM": 4}

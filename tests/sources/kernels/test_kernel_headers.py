@@ -86,7 +86,9 @@ def test_what_is_missing_is_named():
 
 
 def test_comments_go_and_texts_stay():
-    text = 'int a; // one\nconst char* b = "// no /* comment */";\nint/* two\nlines */c = 1\'000; char d = \'"\'; // "x\n'
+    text = (
+        'int a; // one\nconst char* b = "// no /* comment */";\nint/* two\nlines */c = 1\'000; char d = \'"\'; // "x\n'
+    )
     plain = without_comments(text)
     assert "one" not in plain
     assert "two" not in plain

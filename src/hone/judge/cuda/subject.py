@@ -25,7 +25,7 @@ SETUP_TIMEOUT_S = 20.0
 """Beside the limit of one batch: what constructors get."""
 LAUNCHED_WITHIN_S = 1.0
 QUIET_WITHIN_S = 0.1
-"""Within these times a graph that waits at its gate is launched and leaves the GPU idle for others, or it is not used."""
+"""Within these times a graph that waits at its gate is launched and leaves the GPU to others, or it is not used."""
 CALIBRATIONS = 7
 NULL_SETS = 2
 """An empty batch fills the outputs of so many sets: where much memory is written, processes take longer to change."""

@@ -139,6 +139,9 @@ class DeviceTiming:
         """Whether every graph leaves the GPU to others while it waits at its gate; only then is a gate of use."""
         for name, side in self._sides.items():
             with self._blamed(name):
+                self._prepare(side)
+                self._refresh(side)
+                self._reveal()
                 if not side.waits_quietly(self._reference, self._sets):
                     return False
         return True
