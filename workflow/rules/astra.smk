@@ -20,9 +20,14 @@ def visible_workloads_of(wildcards):
 
 
 def turns_before(wildcards):
-    """What became of all turns before, planned once the last one's kernels are there."""
+    """What became of all turns before, planned once the last one's kernels are there, so that equal ones cut it off.
+
+    But not behind the existing kernel's gate: the inputs of round 1 must be known from the start. Snakemake takes all
+    gates for passed whose jobs seem to have nothing to do, and an edited template would be seen too late.
+    """
     turns = range(int(wildcards.turn))
-    pass_gate(wildcards, turns[-1])
+    if turns[-1] > 0:
+        pass_gate(wildcards, turns[-1])
     stages = ("attempts", "solutions", "builds", "traces")
     return {stage: [shard(stage, turn) for turn in turns] for stage in stages}
 

@@ -48,8 +48,9 @@ def build(asked: Mapping[str, Any]) -> dict[str, Any]:
     started = time.perf_counter()
     folder = Path(asked["folder"])
     folder.mkdir(parents=True, exist_ok=True)
+    flags = [*asked["flags"], *HALF_OPERATORS]
     cpp_extension.load(
-        NAME, asked["sources"], extra_include_paths=asked["include"], extra_cuda_cflags=[*asked["flags"], *HALF_OPERATORS],
+        NAME, asked["sources"], extra_include_paths=asked["include"], extra_cuda_cflags=flags,
         build_directory=str(folder), is_python_module=False,
     )  # fmt: skip
     return {"library": str(folder / f"{NAME}.so"), "seconds": time.perf_counter() - started}

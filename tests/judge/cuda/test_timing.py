@@ -129,6 +129,21 @@ def test_short_timing_still_takes_some_turns_and_more_in_the_stream(bench, mode,
     assert len(measure(made).solution.samples_ms) == min(turns, PROTOCOL.timing_runs)
 
 
+class Disturbed(Honest):
+    """Honest, on a machine that holds up two batches in three."""
+
+    batches = 0
+
+    def leave_behind(self, true_ms):
+        self.batches += 1
+        return super().leave_behind(true_ms) + (1.0 if self.batches % 3 else 0.0)
+
+
+def test_noise_in_most_batches_does_not_make_an_honest_solution_slow(bench):
+    found = measure(bench(Disturbed, protocol=PROTOCOL.model_copy(update={"timing_runs": 12})))
+    assert found.solution.latency_ms == pytest.approx(0.1, rel=0.05)
+
+
 class Hides(Honest):
     """Claims a tenth of its time."""
 
@@ -140,7 +155,9 @@ def test_what_is_charged_gets_every_turn_in_case_it_is_noise(bench):
     brief = PROTOCOL.model_copy(update={"timing_seconds": 1e-9})
     found = measure(bench(Hides, protocol=brief))
     assert found.clock.charged_ms > 0
-    assert len(found.solution.samples_ms) == PROTOCOL.timing_runs
+    assert len(found.baselines["torch_eager"].samples_ms) == PROTOCOL.timing_runs
+    assert len(found.solution.samples_ms) >= PROTOCOL.timing_runs // 2
+    assert found.solution.latency_ms == pytest.approx(0.1, rel=0.05)
 
 
 def test_numbers_that_change_with_the_seed_cannot_be_in_a_graph(bench):

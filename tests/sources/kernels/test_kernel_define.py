@@ -70,7 +70,7 @@ def test_what_was_fetched_is_enough_to_define(source, tmp_path):
     [definition], workloads = define(read_records(tmp_path / "own.jsonl", KernelFile))
     assert "T twice(" in definition.kernels["upstream"]
     assert len(workloads) == 2
-    with pytest.raises(SourceError, match="packages: .*no such folder"):
+    with pytest.raises(SourceError, match=r"packages: .*no such folder"):
         fetch("own", source)
 
 

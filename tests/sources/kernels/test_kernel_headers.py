@@ -17,8 +17,8 @@ def tree(name="p", include=("include",), **files):
 
 def compiled(text, *flags):
     """What is left after the preprocessor, without line marks and blank lines."""
-    done = subprocess.run(["g++", "-E", "-P", "-x", "c++", *flags, "-"], input=text, capture_output=True, text=True)
-    assert not done.returncode, done.stderr
+    command = ["g++", "-E", "-P", "-x", "c++", *flags, "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     return [line for line in done.stdout.splitlines() if line.strip()]
 
 

@@ -8,7 +8,8 @@ from typing import Any, Self
 
 from hone.judge.layout import Layout
 
-MOST_SETS = 128
+MOST_SETS = 256
+"""As many as there are gates in the shared memory, see `batches.Gate`."""
 BATCH_MS = 3.0
 """What a batch should last: much longer than the judge's own clock is uncertain by."""
 ASSUMED_BYTES_PER_MS = 4.0e9
@@ -42,7 +43,7 @@ class Region:
 
 
 def set_count(set_bytes: int, compulsory_bytes: int, memory_bytes: int) -> int:
-    """How many sets: enough for a batch of `BATCH_MS`, at least two if they fit in `memory_bytes`, at most 128."""
+    """How many sets: enough for a batch of `BATCH_MS`, at least two if they fit in `memory_bytes`."""
     run_ms = max(compulsory_bytes / ASSUMED_BYTES_PER_MS, LEAST_RUN_MS)
     wanted = math.ceil(BATCH_MS / run_ms)
     fitting = max(ARENA_BYTES // max(set_bytes, 1), 2)

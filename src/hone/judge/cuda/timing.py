@@ -80,6 +80,7 @@ class DeviceTiming:
                 self._split_audit()
             last = turns >= self._protocol.timing_runs or self._enough(turns, time.monotonic() - started)
             self._turn(names, keep=turns > 0, audit=last or chance.random() < 1 / self._protocol.audit_every)
+        self._keep_least_disturbed()
         at = clocks(gpu.uuid)
         busy = self._busy(names) if self._mode == "graph" else {}
         clock = Clock(
@@ -237,6 +238,19 @@ class DeviceTiming:
         least = LEAST_TIMED_RUNS if self._mode == "graph" else LEAST_STREAM_TURNS
         charged = bool(self._charges) and statistics.median(self._charges) > 0
         return taken_s >= self._protocol.timing_seconds and turns >= least and not charged
+
+    def _keep_least_disturbed(self) -> None:
+        """Of a charged solution keep the lower half of the samples.
+
+        Noise of the machine only adds to what the judge's clock sees, and work that the claim leaves out is in every
+        sample: none of them is below its true time, and the lower ones are nearer to it.
+        """
+        samples = self._samples[SOLUTION]
+        if statistics.median(self._charges) > 0:
+            limit = statistics.median_low(samples)
+            kept = [place for place, value in enumerate(samples) if value <= limit]
+            self._samples[SOLUTION] = [samples[place] for place in kept]
+            self._charges = [self._charges[place] for place in kept]
 
     def _keep(self, seen: Observation) -> None:
         usual = self._subject.overhead(self._mode, self._sets)

@@ -21,7 +21,7 @@ NO_COUNTERS = "Hardware counters (Nsight Compute) were not available; nothing he
 NO_RESOURCES = "The compiler gave no figures for registers, shared memory or spills."
 MEASURED = (
     "Each workload: {clock}, median and {confidence:.0%} interval, the existing kernel and this one in turns in the "
-    "same run. Bytes are compulsory: every input and output once. The floor is the least time that the machine can need."
+    "same run. Bytes are compulsory: every input and output once. The floor is the least time that they can take."
 )
 CLOCKS = {True: "device time with a cold L2 cache", False: "wall time of a call"}
 
