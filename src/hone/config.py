@@ -12,10 +12,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
+from hone.config_graphs import GRAPH_KINDS, GRAPH_SECTIONS, GraphEntry
+from hone.config_trainings import TRAINING_SECTIONS, Training, check_trainings
 from hone.errors import ConfigError
 from hone.records import Language, Protocol, Sampling, Tolerance
+from hone.section import Section
 
 Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files", "astra", "astra_single"]
 UNPROMPTED: frozenset[str] = frozenset({"gold", "files"})
@@ -27,14 +30,8 @@ UPSTREAM = "upstream"
 Feedback = Literal["execution", "profile"]
 
 IDENTIFIER = r"^[a-z][a-z0-9_]*$"
-KINDS = ("local", "kernelbench", "kernels", "pypi", "git", "folder")
-"""Of sources and packages; pydantic puts them into the place of an error, where nobody has written them."""
-
-
-class Section(BaseModel):
-    """Base of all config sections: an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+KINDS = ("local", "kernelbench", "kernels", "pypi", "git", "folder", *GRAPH_KINDS)
+"""Of sources, packages and graphs; pydantic puts them into the place of an error, where nobody has written them."""
 
 
 class LocalSource(Section):
@@ -235,9 +232,9 @@ class LLM(Section):
     timeout_s: float = Field(600.0, gt=0)
     spending_limit_usd: float = Field(0.0, ge=0)
     """No request is sent that could bring the ledger's total above this."""
-    services: dict[str, str] = {}
+    services: dict[str, str] = Field(default_factory=dict)
     """Service of `openai-api/<service>/<model>` -> base URL; the key is read from `<SERVICE>_API_KEY`."""
-    prices: dict[str, Price] = {}
+    prices: dict[str, Price] = Field(default_factory=dict)
     """Model, as the experiments name it -> price, where the price list has none."""
 
 
@@ -257,7 +254,7 @@ class Analysis(Section):
     thresholds: tuple[float, ...] = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0)
     """p of fast_p."""
     confidence: float = Field(0.95, gt=0, lt=1)
-    model_names: dict[str, str] = {}
+    model_names: dict[str, str] = Field(default_factory=dict)
     """Model, as the experiments name it -> the name that the paper's tables use."""
 
 
@@ -273,10 +270,14 @@ class Settings(Section):
     """The protocol of correctness and timing."""
     baselines: tuple[Literal["torch_eager", "torch_compile", "upstream", "current"], ...] = ("torch_eager",)
     """What speedup is measured against; one that a definition does not have is left out for it."""
+    graphs: dict[str, GraphEntry] = Field(default_factory=dict)
+    """Graphs that neural networks are trained on."""
+    trainings: dict[str, Training] = Field(default_factory=dict)
+    """Neural networks that are trained on them."""
     analysis: Analysis = Analysis()
     paths: Paths = Paths()
 
-    @field_validator("sources", "experiments")
+    @field_validator("sources", "experiments", "graphs", "trainings")
     @classmethod
     def _names(cls, value: dict[str, Any]) -> dict[str, Any]:
         for name in value:
@@ -295,6 +296,7 @@ class Settings(Section):
             self._check_rounds(name, experiment)
             for model in experiment.models:
                 self._check_model(name, experiment.method, model)
+        check_trainings(self.trainings, self.graphs)
         return self
 
     def _check_problems(self, name: str, experiment: Experiment, source: Source) -> None:
@@ -409,7 +411,7 @@ def _key_hint(location: tuple[int | str, ...]) -> str:
         GitPackage,
         FolderPackage,
     ]
-    sections.append(Sampling)
+    sections += [Sampling, *GRAPH_SECTIONS, *TRAINING_SECTIONS]
     names = {name for section in sections for name in section.model_fields}
     near = difflib.get_close_matches(str(location[-1]), sorted(names), n=1)
     return f"; did you mean '{near[0]}'?" if near else ""
@@ -438,6 +440,11 @@ def read(path: Path) -> Settings:
 def json_schema() -> str:
     """The JSON schema of the config, for editors and other programs."""
     return json.dumps(Settings.model_json_schema(), indent=2) + "\n"
+
+
+def parse_graph(values: Mapping[str, Any]) -> GraphEntry:
+    """One entry of `graphs` that has been validated before."""
+    return TypeAdapter[GraphEntry](GraphEntry).validate_python(values)
 
 
 def parse_source(values: Mapping[str, Any]) -> Source:

@@ -10,6 +10,13 @@ TABLES = [
     "astra_shapes",
     "astra_ablation",
     "astra_rounds",
+    "salient_breakdown",
+    "salient_ladder",
+    "salient_threads",
+    "salient_inference",
+    "salient_models",
+    "salient_scaling",
+    "salient_timeline",
     "judge_gold",
     "judge_exploits",
     "judge_cost",
@@ -23,6 +30,12 @@ FIGURES = [
     "kernelbench_speedups",
     "astra_trajectory",
     "astra_shapes",
+    "salient_timeline",
+    "salient_breakdown",
+    "salient_ladder",
+    "salient_threads",
+    "salient_inference",
+    "salient_scaling",
     "llm_cost",
     "judge_cost",
 ]
@@ -35,6 +48,15 @@ def every_suite(experiments):
         for name in experiments
         for model in settings.experiments[name].models
         for batch in settings.batches(name)
+    ]
+
+
+def every_inference():
+    """Those of trainings that ask for any."""
+    return [
+        f"results/inference/{TRAINING}.json".format(**key._asdict())
+        for key in TRAINING_KEYS
+        if settings.trainings[key.training].inference.splits
     ]
 
 
@@ -59,6 +81,9 @@ RECORDS = {
     "suite_traces": every_shard("traces", ROUNDS),
     "evaluations": every_shard("evaluations", ROUNDS),
     "answers": every_shard("answers", PROMPTED),
+    "graphs": sorted({GRAPH.format(graph=key.graph) for key in TRAINING_KEYS}),
+    "trainings": every_training("training"),
+    "inferences": every_inference(),
 }
 
 
@@ -96,7 +121,15 @@ rule tables:
         "../../envs/hone.yaml"
     params:
         settings=settings.model_dump(
-            mode="json", include={"sources", "experiments", "analysis", "baselines"}
+            mode="json",
+            include={
+                "sources",
+                "experiments",
+                "analysis",
+                "baselines",
+                "graphs",
+                "trainings",
+            },
         ),
         records=list(RECORDS),
         code=code_digest(

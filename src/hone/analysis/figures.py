@@ -16,6 +16,8 @@ from hone.analysis import plotting
 from hone.analysis.astra_figures import shapes_figure, trajectory_figure
 from hone.analysis.frames import CATEGORIES
 from hone.analysis.plotting import colours, distinct, grid, legend_below, markers, no_rows, share_axis
+from hone.analysis.salient_curves import inference_figure, scaling_figure
+from hone.analysis.salient_figures import breakdown_figure, ladder_figure, threads_figure, timeline_figure
 
 CATEGORY_COLOURS = dict(
     zip(
@@ -347,6 +349,12 @@ FIGURES: dict[str, Drawing] = {
     "kernelbench_refinement": Drawing("Iterative refinement: best kernel so far", refinement_figure),
     "astra_trajectory": Drawing("Speedup over the upstream kernel, round by round", trajectory_figure, "astra_rounds"),
     "astra_shapes": Drawing("The winning kernels on every workload", shapes_figure),
+    "salient_timeline": Drawing("Who is busy when: the first batches of an epoch", timeline_figure),
+    "salient_breakdown": Drawing("Where an epoch of training goes", breakdown_figure),
+    "salient_ladder": Drawing("Each improvement on top of the one before", ladder_figure),
+    "salient_threads": Drawing("Time to a prepared batch, by threads", threads_figure),
+    "salient_inference": Drawing("Accuracy by the fan-out of inference", inference_figure),
+    "salient_scaling": Drawing("Epoch time by number of GPUs", scaling_figure),
     "llm_cost": Drawing("Cost of the language models", llm_cost_figure),
     "judge_cost": Drawing("Time spent on builds and verdicts", judge_cost_figure),
 }

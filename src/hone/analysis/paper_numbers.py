@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from hone.analysis.salient_numbers import TRAINING_FIELDS
 from hone.config import Settings, closest
 from hone.errors import ConfigError, RecordError
 
@@ -110,12 +111,17 @@ class PaperNumbers:
 
 
 def read_published(folder: Path = FOLDER) -> list[PublishedNumber]:
-    """All numbers of the folder's CSV files, in order; raises RecordError naming file, line and field."""
+    """All numbers of the folder's CSV files, in order; raises RecordError naming file, line and field.
+
+    Files about training are left out: `salient_numbers` reads them.
+    """
     return [number for path in sorted(folder.glob("*.csv")) for number in _read_file(path)]
 
 
 def _read_file(path: Path) -> list[PublishedNumber]:
     reader = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
+    if tuple(reader.fieldnames or ()) == TRAINING_FIELDS:
+        return []
     if tuple(reader.fieldnames or ()) not in (FIELDS, (*FIELDS, *PLACES)):
         raise RecordError(f"the columns must be {', '.join(FIELDS)}", where=str(path))
     return [_parse(row, f"{path}:{line}") for line, row in enumerate(reader, start=2)]

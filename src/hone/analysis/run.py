@@ -6,15 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hone.files import read_records
+from hone.analysis.salient_threads import Preparation, read_preparations
+from hone.files import read_record, read_records
 from hone.records import (
     Answer,
     Build,
     Candidate,
     Definition,
+    GraphInfo,
+    InferenceRun,
     Record,
     Solution,
     Trace,
+    TrainingRun,
     UnsupportedProblem,
     Workload,
 )
@@ -43,6 +47,11 @@ class RunRecords:
     """Verdicts of Astra's rounds on all workloads of the definitions: what tables are made of."""
     answers: Sequence[Answer] = ()
     """Of all methods and roles."""
+    graphs: Sequence[GraphInfo] = ()
+    trainings: Sequence[TrainingRun] = ()
+    inferences: Sequence[InferenceRun] = ()
+    preparations: Sequence[Preparation] = ()
+    """Times of batch preparation alone, out of CSV files."""
 
 
 KINDS: dict[str, type[Record]] = {
@@ -56,7 +65,13 @@ KINDS: dict[str, type[Record]] = {
     "suite_traces": Trace,
     "evaluations": Trace,
     "answers": Answer,
+    "graphs": GraphInfo,
+    "trainings": TrainingRun,
+    "inferences": InferenceRun,
+    "preparations": Preparation,
 }
+ALONE = ("graphs", "trainings", "inferences")
+"""Records that are files of their own."""
 
 
 def read_run(files: Mapping[str, Iterable[Path]]) -> RunRecords:
@@ -66,7 +81,7 @@ def read_run(files: Mapping[str, Iterable[Path]]) -> RunRecords:
     KeyError for an unknown name, RecordError naming file, line and field.
     """
     found: dict[str, list[Record]] = {
-        name: [record for path in paths for record in read_records(path, KINDS[name])]
+        name: [record for path in paths for record in _read(path, name)]
         for name, paths in files.items()
         if name != "suites"
     }
@@ -74,3 +89,9 @@ def read_run(files: Mapping[str, Iterable[Path]]) -> RunRecords:
     for path in files.get("suites", ()):
         suites.setdefault((path.parts[-3], path.parts[-2]), []).extend(read_records(path, Workload))
     return RunRecords(suites=suites, **found)  # type: ignore[arg-type]
+
+
+def _read(path: Path, name: str) -> Sequence[Record]:
+    if name == "preparations":
+        return read_preparations(path)
+    return [read_record(path, KINDS[name])] if name in ALONE else read_records(path, KINDS[name])

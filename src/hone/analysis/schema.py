@@ -38,7 +38,10 @@ PROVENANCE = ("config_digest", "commit", "device", "driver", "protocol", "torch"
 
 COLUMNS: dict[str, Column] = {
     "experiment": Column("text", "name in the config"),
-    "model": Column("text", "name in the config; recorded/… is a replayed transcript, never a live model's result"),
+    "model": Column(
+        "text",
+        "name in the config; recorded/… is a replayed transcript, never a live model's result; salient: architecture",
+    ),
     "method": Column("text", "how the model was asked"),
     "level": Column("text", "KernelBench level, or `all` for the levels together"),
     "subset": Column("text", "`all` problems, or the `sound` ones without a known defect"),
@@ -53,7 +56,7 @@ COLUMNS: dict[str, Column] = {
     "geomean_speedup": Column("float", "geometric mean of the speedup of correct timed kernels (of the best turn)"),
     "doubtful": Column("int", "correct answers whose time is doubtful (see findings): not faster at any p > 0"),
     "prompt_differs": Column("int", "recorded answers whose prompt is no longer the one that they were given to"),
-    "published": Column("float", "the paper's number: a share 0 to 1, or a kernel's speedup"),
+    "published": Column("float", "the paper's number: a share 0 to 1, a kernel's speedup, or seconds of an epoch"),
     "published_source": Column("text", "where the paper prints it, and how exactly"),
     "category": Column("text", "outcome, as in the paper's Figure 2, with no_code, timeout and unresolved kept apart"),
     "count": Column("int", "number of answers"),
@@ -91,7 +94,8 @@ COLUMNS: dict[str, Column] = {
     "speedup": Column(
         "float",
         "median time of the baseline over median time of the solution; of several workloads the geometric mean, of "
-        "several kernels the geometric mean of these, in which a kernel whose winner is not correct counts as 1",
+        "several kernels the geometric mean of these, in which a kernel whose winner is not correct counts as 1; "
+        "salient: epoch_s of the reference over epoch_s, batch_ms with the least threads over batch_ms",
     ),
     "speedup_low": Column("float", "lower end of the speedup's interval, runs resampled in pairs"),
     "speedup_high": Column("float", "upper end of that interval"),
@@ -141,7 +145,11 @@ COLUMNS: dict[str, Column] = {
     "bandwidth_share": Column("float", "floor_us over optimised_us: 1 is the speed of a plain copy"),
     "floor_us": Column("float", "the least time that the GPU can need for these bytes, in microseconds"),
     "floor_source": Column("text", "what floor_us was computed with"),
-    "reference": Column("text", "experiment that the gain is over: the first with the paper's loop"),
+    "reference": Column(
+        "text",
+        "what a row is compared with: astra: the first experiment with the paper's loop; salient_ladder: a rung; "
+        "salient_scaling: the least number of GPUs; salient_models: the training on the whole graph",
+    ),
     "changed": Column("text", "options of the loop that differ from the reference's"),
     "gain": Column("float", "speedup over the reference's winner: geometric mean over workloads, then over kernels"),
     "gain_low": Column("float", "lower end of the gain's interval, workloads resampled"),
@@ -162,12 +170,75 @@ COLUMNS: dict[str, Column] = {
     "cost_usd": Column("float", "US dollars"),
     "failed_attempts": Column("int", "tries that gave no usable answer"),
     "price_source": Column("text", "what the cost was computed with"),
+    "dataset": Column("text", "graph, as the config names it"),
+    "graph": Column("text", "graph, as the config names it"),
+    "training": Column("text", "name in the config"),
+    "system": Column("text", "how batches came into being; of published rows the system's own name"),
+    "rung": Column("text", "system: each adds one thing to the one before"),
+    "gpus": Column("int", "processes that trained together, each with a GPU of its own"),
+    "threads": Column("float", "preparing threads or worker processes of one process"),
+    "fanouts": Column("text", "neighbours sampled in training, from the seeds outwards; -1 takes all"),
+    "batch_size": Column("float", "seeds of one process's batch"),
+    "hidden": Column("float", "width of the hidden layers"),
+    "precision": Column("text", "number format of the model's arithmetic"),
+    "epoch_s": Column("float", "mean wall seconds of an epoch after warm-up, over the epochs of all seeds"),
+    "epoch_std_s": Column("float", "standard deviation of epoch_s over these epochs"),
+    "epoch_median_s": Column("float", "median over these epochs"),
+    "prepare_s": Column("float", "seconds of sampling and slicing, summed over the workers that did it side by side"),
+    "prepare_std_s": Column("float", "its standard deviation"),
+    "transfer_s": Column("float", "seconds of copies to the device, hidden ones included"),
+    "transfer_std_s": Column("float", "its standard deviation"),
+    "train_s": Column("float", "seconds of forward, backward and optimiser, by the device's clock where there is one"),
+    "train_std_s": Column("float", "its standard deviation"),
+    "blocked_s": Column(
+        "float",
+        "seconds between training steps in which the device had no step to do: the preparation and transfers that "
+        "nothing hid. The paper's 'sampling + slicing' and 'transfer' are such waits: their sum stands against this",
+    ),
+    "blocked_std_s": Column("float", "its standard deviation"),
+    "blocked_share": Column("float", "blocked_s over epoch_s"),
+    "seeds": Column("float", "trainings behind the row, which differ in their seed alone"),
+    "epochs": Column("float", "epochs behind the row, of all seeds"),
+    "warmup_epochs": Column("float", "epochs left out at the start of each; 0: a run was too short to leave any out"),
+    "batches": Column("float", "batches of an epoch"),
+    "unique_nodes": Column("float", "mean distinct nodes of a batch: rows of features that it needs"),
+    "sampled_edges": Column("float", "mean sampled edges of a batch, all hops"),
+    "peak_memory_bytes": Column("float", "most memory in use: of the GPU, or of the process where there is none"),
+    "published_train_s": Column("float", "the paper's 'train': seconds that the main loop spent in training"),
+    "published_blocked_batch_s": Column("float", "the paper's 'sampling + slicing': its main loop waited for a batch"),
+    "published_blocked_transfer_s": Column("float", "the paper's 'transfer': its main loop waited for the copy"),
+    "speedup_over_pyg": Column("float", "epoch_s of PyG's own loader over epoch_s"),
+    "efficiency": Column("float", "speedup over the factor by which there are more GPUs: 1 is linear scaling"),
+    "hardware": Column("text", "what it ran on"),
+    "origin": Column("text", "measured here, or published by others"),
+    "batch_ms": Column("float", "wall milliseconds to a prepared batch: elapsed time over batches"),
+    "speedup_over_salient": Column(
+        "float", "batch_ms of the sampler of SALIENT's authors, at as many threads, over ours"
+    ),
+    "seed": Column("text", "seed of the training; `mean` is the row over all seeds"),
+    "mode": Column("text", "trained on `sampled` batches, or `full_batch`: on the whole graph at every step"),
+    "split": Column("text", "nodes that were asked about"),
+    "fanout": Column("text", "of inference, from the seeds outwards; `full`: all neighbours, layer by layer"),
+    "accuracy": Column("float", "share of the nodes whose class is right, 0 to 1"),
+    "accuracy_std": Column("float", "standard deviation over seeds"),
+    "difference_points": Column(
+        "float",
+        "percentage points: salient_models: over full-batch training; salient_inference: over the full neighbourhood",
+    ),
+    "nodes": Column("int", "nodes that were asked about"),
+    "inference_s": Column("float", "mean seconds of inference"),
+    "inference_seeds": Column("float", "sampler seeds that the accuracy is the mean of"),
+    "batch": Column("int", "number of the batch in its epoch"),
+    "stage": Column("text", "what was done: prepare, transfer, train; blocked: no step to do"),
+    "lane": Column("text", "who did it"),
+    "start_ms": Column("float", "milliseconds since the epoch began"),
+    "duration_ms": Column("float", "milliseconds"),
     "config_digest": Column("text", "first digits of the digest of the whole config"),
     "commit": Column("text", "commit of Hone that made the table"),
-    "device": Column("text", "model name of the CPU or GPU that gave the verdicts"),
+    "device": Column("text", "model name of the CPU or GPU that gave the verdicts or trained"),
     "driver": Column("text", "its driver"),
-    "protocol": Column("text", "name and first digits of the digest of the judging protocol"),
-    "torch": Column("text", "version of PyTorch that gave the verdicts"),
+    "protocol": Column("text", "name and first digits of the digest of the judging protocol, or of the training"),
+    "torch": Column("text", "version of PyTorch that gave the verdicts or trained"),
 }
 
 _INTERVAL = ("p", "n", "fast_p", "ci_low", "ci_high")
@@ -176,6 +247,13 @@ _SHAPE = ("baseline", "baseline_us", "optimised_us", "speedup", "bandwidth_share
 _PUBLISHED = ("published", "published_source")
 _ANSWER = ("sound", "turn", "sample", "solution")
 _TIMES = ("speedup_low", "speedup_high", "latency_ms", "baseline_ms", "findings")
+
+_SETTINGS = ("training", "model", "gpus", "threads", "fanouts", "batch_size", "hidden", "precision")
+_COUNTED = ("seeds", "epochs", "warmup_epochs")
+_SECONDS = ("epoch_s", "prepare_s", "transfer_s", "train_s", "blocked_s")
+_SECONDS_STD = tuple(name.replace("_s", "_std_s") for name in _SECONDS)
+_PRINTED_PARTS = ("published_train_s", "published_blocked_batch_s", "published_blocked_transfer_s")
+_ACCURACY = ("accuracy_std", "difference_points", "seeds", "split", "nodes", "inference_s", "inference_seeds")
 
 TABLES: dict[str, Table] = {
     "kernelbench_fast_p": Table(
@@ -239,6 +317,48 @@ TABLES: dict[str, Table] = {
         "Every version of every kernel",
         ("kernel", "method", "model", "turn", "sample", "status", "speedup", "kept"),
         ("suite_status", "suite_speedup", "won", *_PUBLISHED, "experiment", "detail", "findings", "solution"),
+    ),
+    "salient_breakdown": Table(
+        "Where an epoch of training goes",
+        ("dataset", "system", *_SECONDS),
+        (
+            *_SECONDS_STD,
+            *("epoch_median_s", "blocked_share", *_SETTINGS, *_COUNTED, "batches", "unique_nodes", "sampled_edges"),
+            *("peak_memory_bytes", *_PUBLISHED, *_PRINTED_PARTS),
+        ),
+    ),
+    "salient_ladder": Table(
+        "Each improvement on top of the one before",
+        ("dataset", "rung", "epoch_s", "speedup"),
+        ("epoch_std_s", "reference", "speedup_over_pyg", *_SETTINGS, *_COUNTED, *_PUBLISHED),
+    ),
+    "salient_threads": Table(
+        "Batch preparation by threads",
+        ("graph", "system", "threads", "batch_ms", "unique_nodes"),
+        ("sampled_edges", "batches", "fanouts", "batch_size", "speedup", "speedup_over_salient"),
+    ),
+    "salient_inference": Table(
+        "Accuracy by the fan-out of inference",
+        ("dataset", "model", "fanout", "seed", "accuracy"),
+        (*_ACCURACY, "training", "system", "gpus", *_PUBLISHED),
+    ),
+    "salient_models": Table(
+        "Test accuracy of models trained on samples, beside full-batch training",
+        ("dataset", "model", "mode", "seed", "accuracy"),
+        (*_ACCURACY, "fanout", "reference", "training", "system", "gpus", *_PUBLISHED),
+    ),
+    "salient_scaling": Table(
+        "Epoch time by number of GPUs, beside what others published",
+        ("dataset", "system", "model", "gpus", "epoch_s", "speedup", "efficiency"),
+        (
+            *("epoch_std_s", "origin", "hardware", "reference", "training", "threads", "fanouts", "batch_size"),
+            *("hidden", "precision", *_COUNTED, *_PUBLISHED),
+        ),
+    ),
+    "salient_timeline": Table(
+        "What each stage did when, for a few batches",
+        ("dataset", "system", "batch", "stage", "lane", "start_ms", "duration_ms"),
+        ("training", "model", "gpus", "seed"),
     ),
     "judge_gold": Table(
         "The references judged as solutions",

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from hone.analysis import accounting, astra_options, astra_tables, exploits, tables
+from hone.analysis import accounting, astra_options, astra_tables, exploits, salient_accuracy, salient_tables, tables
 from hone.analysis.astra import Astra
 from hone.analysis.bandwidth import COPY_BANDWIDTHS, read_copy_bandwidths
 from hone.analysis.figures import FIGURES, draw, table_of
@@ -17,6 +17,9 @@ from hone.analysis.plotting import save
 from hone.analysis.provenance import Provenance
 from hone.analysis.render import read_table, write_table
 from hone.analysis.run import RunRecords
+from hone.analysis.salient import Salient
+from hone.analysis.salient_numbers import read_training_numbers
+from hone.analysis.salient_threads import thread_rows
 from hone.analysis.schema import COLUMNS, TABLES
 from hone.config import Settings
 from hone.files import write_text
@@ -44,6 +47,7 @@ def make_tables(
     kernels = {item.name: tuple(item.kernels) for item in records.definitions}
     context = tables.Context(settings, provenance, Matcher(settings, numbers), kernels)
     rows = _answer_rows(records, context) | _astra_rows(records, context, copy_bandwidths)
+    rows |= _salient_rows(Salient(context, records, read_training_numbers(published_dir)))
     return [path for name in TABLE_NAMES for path in write_table(name, rows[name], out_dir)]
 
 
@@ -74,6 +78,19 @@ def _astra_rows(records: RunRecords, context: tables.Context, bandwidths: Path) 
         "astra_shapes": astra_tables.shape_rows(found),
         "astra_ablation": astra_options.ablation_rows(found),
         "astra_rounds": astra_tables.round_rows(found),
+    }
+
+
+def _salient_rows(found: Salient) -> dict[str, list[tables.Row]]:
+    """Tables of trainings on graphs."""
+    return {
+        "salient_breakdown": salient_tables.breakdown_rows(found),
+        "salient_ladder": salient_tables.ladder_rows(found),
+        "salient_threads": thread_rows(found.records.preparations, found.context.provenance),
+        "salient_inference": salient_accuracy.inference_rows(found),
+        "salient_models": salient_accuracy.model_rows(found),
+        "salient_scaling": salient_tables.scaling_rows(found),
+        "salient_timeline": salient_tables.timeline_rows(found),
     }
 
 

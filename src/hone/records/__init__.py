@@ -6,6 +6,7 @@ exchanged with them. Every quantity carries its unit in its name. `docs/records/
 
 from hone.records.answer import Answer, Completion, FailedAttempt, LLMRequest, Message, Prompt, Sampling, Usage
 from hone.records.base import Record, Versioned, canonical_json, digest
+from hone.records.gnn import EpochFigures, GraphInfo, GraphSource, InferenceFigures, InferenceRun, Span, TrainingRun
 from hone.records.problem import (
     FLOATING_DTYPES,
     TORCH_BASELINES,
@@ -44,8 +45,13 @@ __all__ = [
     "Definition",
     "Distribution",
     "Environment",
+    "EpochFigures",
     "ErrorFigures",
     "FailedAttempt",
+    "GraphInfo",
+    "GraphSource",
+    "InferenceFigures",
+    "InferenceRun",
     "KernelResources",
     "LLMRequest",
     "Language",
@@ -57,10 +63,12 @@ __all__ = [
     "Sampling",
     "Solution",
     "SoundnessFlag",
+    "Span",
     "Status",
     "Timing",
     "Tolerance",
     "Trace",
+    "TrainingRun",
     "UnsupportedProblem",
     "Upstream",
     "Usage",

@@ -1,0 +1,198 @@
+"""What `trainings:` of the config may say, and the published hyper-parameters that stand where it says nothing."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from hone.records.gnn import GNNModel, Split, System
+from hone.section import Section
+
+Fanouts = tuple[int, ...]
+"""From the seeds outwards; -1 takes every neighbour."""
+Precision = Literal["float32", "bfloat16"]
+
+
+class Plateau(Section):
+    """Adam's learning rate falls when the loss of a step has not been the lowest for many steps."""
+
+    factor: float = Field(0.8, gt=0, lt=1)
+    patience: int = Field(125, ge=0)
+    """Steps."""
+
+
+class HyperParameters(Section):
+    """What one model is trained with."""
+
+    hidden: int = Field(ge=1)
+    fanouts: Fanouts = Field(min_length=1)
+    """Of training; their number is the number of layers, also for full-batch training."""
+    batch_size: int = Field(ge=1)
+    """Seeds of one process."""
+    lr: float = Field(gt=0)
+    dropout: float = Field(ge=0, lt=1)
+    weight_decay: float = Field(0.0, ge=0)
+    epochs: int = Field(25, ge=1)
+    """Passes over the training nodes; steps, for full-batch training."""
+    patience_epochs: int | None = Field(None, ge=1)
+    """Training stops when so many validations in a row brought no higher accuracy; absent: never."""
+    validation_fanouts: Fanouts = (20, 20, 20)
+    inference_fanouts: Fanouts = (20, 20, 20)
+    inference_batch_size: int = Field(512, ge=1)
+    """Of validation, too."""
+
+    @model_validator(mode="after")
+    def _same_depth(self) -> Self:
+        for name in ("validation_fanouts", "inference_fanouts"):
+            if len(getattr(self, name)) != len(self.fanouts):
+                raise ValueError(f"{name} {getattr(self, name)} and fanouts {self.fanouts} differ in length")
+        return self
+
+
+class Overrides(Section):
+    """Hyper-parameters that replace the published ones; those left out stay."""
+
+    hidden: int | None = Field(None, ge=1)
+    fanouts: Fanouts | None = None
+    """Of training, from the seeds outwards, -1 for every neighbour; their number is the number of layers."""
+    batch_size: int | None = Field(None, ge=1)
+    """Seeds of one process."""
+    lr: float | None = Field(None, gt=0)
+    dropout: float | None = Field(None, ge=0, lt=1)
+    weight_decay: float | None = Field(None, ge=0)
+    epochs: int | None = Field(None, ge=1)
+    """Passes over the training nodes; steps, for `full_batch`."""
+    patience_epochs: int | None = Field(None, ge=1)
+    """Training stops when so many validations in a row brought no higher accuracy."""
+    validation_fanouts: Fanouts | None = None
+    inference_fanouts: Fanouts | None = None
+    inference_batch_size: int | None = Field(None, ge=1)
+
+
+PUBLISHED: dict[GNNModel, HyperParameters] = {
+    "sage": HyperParameters(hidden=256, fanouts=(15, 10, 5), batch_size=1024, lr=0.01, dropout=0.5),
+    "gat": HyperParameters(hidden=256, fanouts=(15, 10, 5), batch_size=1024, lr=0.01, dropout=0.5),
+    "gin": HyperParameters(hidden=256, fanouts=(20, 20, 20), batch_size=512, lr=0.01, dropout=0.5),
+    "sage_ri": HyperParameters(
+        hidden=1024, fanouts=(12, 12, 12), batch_size=1024, lr=0.002, dropout=0.1,
+        inference_fanouts=(100, 100, 100), inference_batch_size=32,
+    ),
+}  # fmt: skip
+"""SALIENT's, from experiments/all_dist_benchmarks.sh of its artifact and driver/models.py: 25 epochs."""
+
+
+class Validation(Section):
+    """How accuracy is followed while a model is trained."""
+
+    every_epochs: int = Field(1, ge=1)
+    layerwise: bool = False
+    """With full neighbourhoods, layer by layer, instead of sampled; `full_batch` always does."""
+
+
+class Inference(Section):
+    """What is measured with the trained model."""
+
+    fanouts: tuple[Fanouts, ...] = ()
+    """Each is one sampled inference; empty: the model's published one."""
+    layerwise: bool = False
+    """Also with full neighbourhoods, layer by layer over all nodes."""
+    splits: tuple[Split, ...] = ("valid", "test")
+    seed: int = 0
+    """Of the sampler."""
+
+
+class Training(Overrides):
+    """Models trained on graphs by one or several systems."""
+
+    graphs: tuple[str, ...] = Field(min_length=1)
+    """Names of entries of `graphs`."""
+    models: tuple[GNNModel, ...] = Field(("sage",), min_length=1)
+    systems: tuple[System, ...] = Field(("pipelined",), min_length=1)
+    """Rungs of the ladder: `plain` (worker processes, sampling in Python), `fast_sampler` (the same with the compiled
+    sampler), `shared_memory` (threads prepare whole batches in pinned memory), `pipelined` (and copy ahead); `pyg` and
+    `full_batch` for comparison."""
+    gpus: tuple[int, ...] = Field((1,), min_length=1)
+    """Processes that train together."""
+    seeds: tuple[int, ...] = Field((0,), min_length=1)
+    tuned: dict[str, Overrides] = Field(default_factory=dict)
+    """`<graph>`, `<model>` or `<graph>/<model>` -> what differs there; the last of these that fits wins."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    precision: Precision = "float32"
+    """`bfloat16`: matrix products and hidden states, by autocast; parameters and sums stay float32."""
+    threads: int = Field(2, ge=0)
+    """That prepare batches, or worker processes; of each training process."""
+    compute_threads: int = Field(1, ge=1)
+    """Of PyTorch, on a CPU, in each training process; rounding depends on their number, so that it is fixed here."""
+    slots: int = Field(8, ge=4)
+    """Batches that are prepared ahead at most."""
+    plateau: Plateau | None = Plateau()
+    validation: Validation | None = Validation()
+    """`null`: none, and the last epoch's parameters are kept instead of the best one's."""
+    inference: Inference = Inference()
+    timeline_batches: int = Field(12, ge=0)
+    """Batches of the last epoch whose spans are kept for the figure."""
+
+    @model_validator(mode="after")
+    def _full_batch_alone(self) -> Self:
+        if "full_batch" in self.systems and self.gpus != (1,):
+            raise ValueError("full_batch trains in one process: write gpus: [1]")
+        if "device" in self.systems:
+            raise ValueError("systems: device does not exist yet")
+        return self
+
+    @model_validator(mode="after")
+    def _depths(self) -> Self:
+        for graph, model in itertools.product(self.graphs, self.models):
+            depth = len(self.hyper(graph, model).fanouts)
+            wrong = next((fanouts for fanouts in self.inference.fanouts if len(fanouts) != depth), None)
+            if wrong is not None:
+                raise ValueError(f"{model} on {graph} has {depth} layers, but inference.fanouts has {list(wrong)}")
+        return self
+
+    def hyper(self, graph: str, model: GNNModel) -> HyperParameters:
+        """What a model is trained with on a graph: published, then the training's own, then what is tuned."""
+        values = PUBLISHED[model].model_dump()
+        tuned = (self.tuned.get(key, Overrides()) for key in (graph, model, f"{graph}/{model}"))
+        for layer in (self, *tuned):
+            said = {name: getattr(layer, name) for name in Overrides.model_fields}
+            values |= {name: value for name, value in said.items() if value is not None}
+        return HyperParameters.model_validate(values)
+
+
+class TrainingKey(NamedTuple):
+    """What a training job's files are named by."""
+
+    training: str
+    graph: str
+    model: GNNModel
+    system: System
+    gpus: int
+    seed: int
+
+
+def training_keys(trainings: Mapping[str, Training]) -> Iterator[TrainingKey]:
+    """Every job of the config, in its order."""
+    for name, item in trainings.items():
+        jobs = itertools.product(item.graphs, item.models, item.systems, item.gpus, item.seeds)
+        for graph, model, system, gpus, seed in jobs:
+            yield TrainingKey(name, graph, model, system, gpus, seed)
+
+
+def check_trainings(trainings: Mapping[str, Training], graphs: Mapping[str, object]) -> None:
+    """Raise ValueError where a training names a graph, or tunes for one, that the config lacks."""
+    for name, item in trainings.items():
+        for graph in item.graphs:
+            if graph not in graphs:
+                known = ", ".join(sorted(graphs)) or "none"
+                raise ValueError(f"trainings.{name}.graphs: '{graph}' is not in graphs; known: {known}")
+        fitting = {*item.graphs, *item.models, *(f"{g}/{m}" for g in item.graphs for m in item.models)}
+        for key in item.tuned:
+            if key not in fitting:
+                raise ValueError(f"trainings.{name}.tuned: '{key}' is no graph, model or graph/model of this training")
+
+
+TRAINING_SECTIONS = (Training, HyperParameters, Plateau, Validation, Inference)
+"""For hints about misspelt keys."""

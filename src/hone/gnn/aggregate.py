@@ -1,0 +1,89 @@
+"""Sums and means over the sampled neighbours of a block, forward and backward, without materialising edges.
+
+`embedding_bag` gathers and adds in one pass. Its own backward, and `index_add`, are several times slower on a CPU and
+atomic on a GPU; here the backward is the same operation on the transposed block, so that it is deterministic too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.functional import embedding_bag
+
+from hone.gnn.batch import Block
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def degrees(block: Block) -> Tensor:
+    """(num_dst,) number of sampled neighbours, in the block's integer type."""
+    return block.indptr[1:] - block.indptr[:-1]
+
+
+def destinations(block: Block) -> Tensor:
+    """(edges,) the destination of each edge."""
+    rows = torch.arange(block.num_dst, device=block.indptr.device, dtype=block.indptr.dtype)
+    return torch.repeat_interleave(rows, degrees(block), output_size=block.num_edges)
+
+
+def transposed(block: Block) -> tuple[Tensor, Tensor]:
+    """(num_src + 1,) row pointers by source, and (edges,) the edges' numbers in that order."""
+    ordered, edges = torch.sort(block.indices, stable=True)
+    bounds = torch.arange(block.num_src + 1, device=ordered.device, dtype=ordered.dtype)
+    return torch.searchsorted(ordered, bounds, out_int32=ordered.dtype == torch.int32), edges
+
+
+def neighbour_sum(x: Tensor, block: Block, weights: Tensor | None = None) -> Tensor:
+    """Row i is the sum over the neighbours j of i of `weights[edge] * x[j]`.
+
+    x (num_src, d), weights (edges,) in x's data type or none, result (num_dst, d); a row without neighbours is zero.
+    """
+    total: Tensor = _NeighbourSum.apply(x, weights, block)  # type: ignore[no-untyped-call]
+    return total
+
+
+def neighbour_mean(x: Tensor, block: Block) -> Tensor:
+    """Row i is the mean of x over the neighbours of i, zero where there are none: (num_src, d) -> (num_dst, d)."""
+    share = degrees(block).clamp(min=1).to(x.dtype).reciprocal()
+    return neighbour_sum(x, block) * share[:, None]
+
+
+def row_max(values: Tensor, block: Block) -> Tensor:
+    """(edges,) -> (num_dst,): the largest over the edges of each destination, -inf where there is none; no gradient."""
+    lowest = torch.full((block.num_dst,), -torch.inf, dtype=values.dtype, device=values.device)
+    return lowest.scatter_reduce(0, destinations(block).long(), values.detach(), "amax")
+
+
+def row_sum(values: Tensor, block: Block) -> Tensor:
+    """(edges,) -> (num_dst,): the sum over the edges of each destination."""
+    edges = torch.arange(block.num_edges, device=values.device, dtype=block.indptr.dtype)
+    return neighbour_sum(values[:, None], Block(block.indptr, edges, block.num_dst, block.num_edges))[:, 0]
+
+
+class _NeighbourSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weights: Tensor | None, block: Block) -> Tensor:
+        ctx.block = block
+        ctx.save_for_backward(x if weights is not None else None, weights)
+        return _bags(x, block.indices, block.indptr, weights)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        block: Block = ctx.block
+        x, weights = ctx.saved_tensors
+        gradient = gradients[0].contiguous()
+        rows = destinations(block)
+        for_x = for_weights = None
+        if ctx.needs_input_grad[0]:
+            bounds, edges = transposed(block)
+            ordered = None if weights is None else weights.index_select(0, edges)
+            for_x = _bags(gradient, rows.index_select(0, edges), bounds, ordered)
+        if weights is not None and ctx.needs_input_grad[1]:
+            for_weights = (gradient.index_select(0, rows) * x.index_select(0, block.indices)).sum(dim=1)
+        return for_x, for_weights, None
+
+
+def _bags(x: Tensor, indices: Tensor, bounds: Tensor, weights: Tensor | None) -> Tensor:
+    return embedding_bag(indices, x, bounds, mode="sum", include_last_offset=True, per_sample_weights=weights)

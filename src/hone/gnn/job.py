@@ -1,0 +1,46 @@
+"""What one training or inference job is told: a file, because several processes may share a training."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hone.config_trainings import HyperParameters, Inference, Plateau, Precision, Training, TrainingKey, Validation
+from hone.records import Versioned, digest
+from hone.records.gnn import GNNModel, GraphInfo, System
+
+
+class TrainingJob(Versioned):
+    """One model, one graph, one system, one seed."""
+
+    training: str
+    graph: str
+    model: GNNModel
+    system: System
+    gpus: int
+    seed: int
+    hyper: HyperParameters
+    device: Literal["cpu", "cuda"]
+    precision: Precision
+    threads: int
+    compute_threads: int
+    slots: int
+    plateau: Plateau | None
+    validation: Validation | None
+    inference: Inference = Inference()
+    """Training does without."""
+    timeline_batches: int
+
+    @classmethod
+    def of(cls, key: TrainingKey, training: Training) -> TrainingJob:
+        """The job that the config's entry means by a key."""
+        shared = {name: getattr(training, name) for name in cls.model_fields if name in Training.model_fields}
+        return cls(**{**shared, **key._asdict()}, hyper=training.hyper(key.graph, key.model))
+
+    @property
+    def layers(self) -> int:
+        """Of the model."""
+        return len(self.hyper.fanouts)
+
+    def digest(self, graph: GraphInfo) -> str:
+        """Of all that the trained parameters depend on, and of how fast they are got; not of inference."""
+        return digest({"job": self.model_dump(mode="json", exclude={"inference"}), "graph": graph.sha256})

@@ -1,0 +1,220 @@
+// One batch: neighbours for all nodes found so far, hop by hop, local ids, feature rows.
+//
+// The work is a chain of dependent random reads: node -> offsets -> neighbours -> map entry -> feature row. A core
+// waits for each about 100 ns, but can have many under way. So the nodes of a hop go through the steps in blocks, and
+// each step asks for the memory that the next one reads a whole block later:
+//
+//   touch    ask for the offsets of block b + 3
+//   choose   read the offsets of block b + 2, choose positions, ask for the neighbours there
+//   gather   read the neighbours of block b + 1, ask for their map entries
+//   relabel  give local ids to the neighbours of block b; with fused slicing, copy the rows of the new nodes
+//
+// Positions, neighbours and local ids take turns in the same memory: the hop's `indices`.
+#pragma once
+
+#include <ctime>
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "batch.h"
+#include "choose.h"
+#include "random.h"
+#include "rows.h"
+
+namespace hone {
+
+// What the design study varies at run time.
+struct Tuning {
+  int64_t block = 32;     // nodes in a block; 0: one by one, nothing is asked for ahead
+  int64_t rows_ahead = 16;  // 0: rows are not asked for ahead
+  bool fused = false;     // rows are copied while sampling goes on, not after it
+  bool stream = true;     // rows are written past the caches
+};
+
+inline double steady_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+inline double thread_cpu_s() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+template <class Map, class Chooser>
+class Preparer {
+ public:
+  Preparer(const Graph& graph, std::vector<int64_t> fanouts, Tuning tuning)
+      : graph_(graph), fanouts_(std::move(fanouts)), tuning_(tuning), block_(std::max<int64_t>(1, tuning.block)) {
+    starts_.resize(kStages * block_);
+  }
+
+  // Fills the slot. Throws Error for seeds that are no nodes or not distinct, for a hop of 2^31 edges or more, and when
+  // memory runs out; the slot is then not to be used, and the next call starts afresh.
+  void prepare(const Request& request, Slot& slot) {
+    slot.began_s = steady_s();
+    const double cpu = thread_cpu_s();
+    copied_ = 0;
+    begin(request, slot);
+    for (size_t h = 0; h < fanouts_.size(); ++h) {
+      expand(hop_key(request.seed, request.epoch, request.batch, h), fanouts_[h], slot, slot.hops[h]);
+    }
+    slot.sampled_s = steady_s();
+    slice(slot, slot.num_nodes);
+    finish_streaming();
+    slot.ended_s = steady_s();
+    slot.cpu_s = thread_cpu_s() - cpu;
+  }
+
+ private:
+  static constexpr int64_t kStages = 4;
+  static constexpr int64_t kMaxEdges = std::numeric_limits<int32_t>::max();
+  static constexpr int64_t kIdsPerLine = 16;
+
+  void begin(const Request& request, Slot& slot) {
+    const int64_t count = request.num_seeds;
+    map_.begin(graph_.num_nodes);
+    map_.reserve(count);
+    slot.nodes.reserve(count, 0);
+    slot.num_nodes = slot.num_seeds = count;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t id = request.seeds[i];
+      if (id < 0 || id >= graph_.num_nodes) throw Error("seed " + std::to_string(id) + " is not a node of the graph");
+      slot.nodes[i] = static_cast<int32_t>(id);
+      if (map_.local(slot.nodes[i], static_cast<int32_t>(i)) != i) {
+        throw Error("node " + std::to_string(id) + " is twice among the seeds of a batch");
+      }
+    }
+    if (graph_.labels == nullptr) return;
+    slot.labels.reserve(count, 0);
+    for (int64_t i = 0; i < count; ++i) slot.labels[i] = graph_.labels[slot.nodes[i]];
+  }
+
+  void expand(uint64_t key, int64_t fanout, Slot& slot, Hop& hop) {
+    hop.num_dst = slot.num_nodes;
+    hop.num_edges = 0;
+    hop.indptr.reserve(hop.num_dst + 1, 0);
+    hop.indptr[0] = 0;
+    const int64_t blocks = (hop.num_dst + block_ - 1) / block_;
+    for (int64_t b = 0; b < blocks + kStages - 1; ++b) {
+      if (tuning_.block > 0) touch(b, slot, hop);
+      choose(b - 1, key, fanout, slot, hop);
+      gather(b - 2, hop);
+      relabel(b - 3, slot, hop);
+    }
+    hop.num_src = slot.num_nodes;
+  }
+
+  struct Range {
+    int64_t begin, end;
+  };
+  // Destinations of a block; none for blocks before the first and after the last.
+  Range block_of(int64_t b, const Hop& hop) const {
+    if (b < 0) return {0, 0};
+    return {std::min(b * block_, hop.num_dst), std::min((b + 1) * block_, hop.num_dst)};
+  }
+
+  void touch(int64_t b, Slot& slot, const Hop& hop) const {
+    const Range block = block_of(b, hop);
+    for (int64_t i = block.begin; i < block.end; ++i) {
+      const int64_t* offset = graph_.indptr + slot.nodes[i];
+      ask_for(offset);
+      ask_for(offset + 1);  // at times on the next line
+    }
+  }
+
+  void choose(int64_t b, uint64_t key, int64_t fanout, Slot& slot, Hop& hop) {
+    const Range block = block_of(b, hop);
+    if (block.begin == block.end) return;
+    int64_t* starts = starts_.data() + (b % kStages) * block_;
+    for (int64_t i = block.begin; i < block.end; ++i) {
+      const int32_t node = slot.nodes[i];
+      const int64_t start = graph_.indptr[node];
+      const int64_t degree = graph_.indptr[node + 1] - start;
+      const int64_t count = fanout < 0 ? degree : std::min(fanout, degree);
+      if (hop.num_edges + count > kMaxEdges) throw Error("a hop of a batch has 2^31 edges or more; use smaller batches");
+      hop.indices.reserve(hop.num_edges + count, hop.num_edges);
+      int32_t* positions = hop.indices.data() + hop.num_edges;
+      if (count == degree) {
+        for (int64_t j = 0; j < count; ++j) positions[j] = static_cast<int32_t>(j);
+      } else {
+        Stream stream(key, node);
+        chooser_(stream, static_cast<int32_t>(degree), static_cast<int32_t>(count), positions);
+      }
+      if (tuning_.block > 0) ask(graph_.indices + start, positions, count, count == degree);
+      starts[i - block.begin] = start;
+      hop.num_edges += count;
+      hop.indptr[i + 1] = static_cast<int32_t>(hop.num_edges);
+    }
+  }
+
+  static void ask(const int32_t* list, const int32_t* positions, int64_t count, bool whole) {
+    // A list that is read from end to end: one request a line; what is long, the processor asks for by itself.
+    const int64_t step = whole ? kIdsPerLine : 1;
+    const int64_t end = whole ? std::min<int64_t>(count, 8 * kIdsPerLine) : count;
+    for (int64_t j = 0; j < end; j += step) ask_for(list + positions[j]);
+  }
+
+  void gather(int64_t b, Hop& hop) {
+    const Range block = block_of(b, hop);
+    if (block.begin == block.end) return;
+    map_.reserve(hop.indptr[block.end] - hop.indptr[block.begin] + pending(b, hop));
+    const int64_t* starts = starts_.data() + (b % kStages) * block_;
+    for (int64_t i = block.begin; i < block.end; ++i) {
+      const int32_t* list = graph_.indices + starts[i - block.begin];
+      for (int64_t e = hop.indptr[i]; e < hop.indptr[i + 1]; ++e) {
+        const int32_t id = list[hop.indices[e]];
+        hop.indices[e] = id;
+        if (tuning_.block > 0) map_.prefetch(id);
+      }
+    }
+  }
+
+  // Neighbours of the block before, which have no local ids yet when this block is gathered.
+  int64_t pending(int64_t b, const Hop& hop) const {
+    const Range block = block_of(b - 1, hop);
+    return hop.indptr.data()[block.end] - hop.indptr.data()[block.begin];
+  }
+
+  void relabel(int64_t b, Slot& slot, Hop& hop) {
+    const Range block = block_of(b, hop);
+    if (block.begin == block.end) return;
+    const int64_t begin = hop.indptr[block.begin], end = hop.indptr[block.end];
+    slot.nodes.reserve(slot.num_nodes + end - begin, slot.num_nodes);
+    int32_t* nodes = slot.nodes.data();
+    int32_t* ids = hop.indices.data();
+    int32_t fresh = static_cast<int32_t>(slot.num_nodes);
+    for (int64_t e = begin; e < end; ++e) {
+      const int32_t id = ids[e];
+      const int32_t local = map_.local(id, fresh);
+      nodes[fresh] = id;  // overwritten by the next one where the id is not new
+      fresh += local == fresh;
+      ids[e] = local;
+    }
+    slot.num_nodes = fresh;
+    if (tuning_.fused) slice(slot, std::max(copied_, slot.num_nodes - tuning_.rows_ahead));
+  }
+
+  // Copies the rows up to `end`, none twice.
+  void slice(Slot& slot, int64_t end) {
+    if (graph_.rows == nullptr) return;
+    const RowPlan plan{graph_.rows, graph_.row_bytes, tuning_.rows_ahead, tuning_.stream};
+    slot.features.reserve(slot.num_nodes * graph_.row_bytes, copied_ * graph_.row_bytes);
+    copy_rows(plan, slot.nodes.data(), copied_, end, slot.num_nodes, slot.features.data());
+    copied_ = end;
+  }
+
+  const Graph graph_;
+  const std::vector<int64_t> fanouts_;
+  const Tuning tuning_;
+  const int64_t block_;
+  Map map_;
+  Chooser chooser_;
+  std::vector<int64_t> starts_;  // where the neighbour lists of the blocks under way begin
+  int64_t copied_ = 0;           // rows of the batch that are in the slot
+};
+
+}  // namespace hone

@@ -1,0 +1,296 @@
+"""Training and inference as functions of files: what the workflow's scripts call, and what each process of a training
+runs."""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hone.errors import RecordError
+from hone.files import write_text
+from hone.gnn.distributed import Ranks, device_of, launch, process_group
+from hone.gnn.graph import Graph
+from hone.gnn.job import TrainingJob
+from hone.gnn.seeds import Plan, derived_seed
+from hone.records import Environment
+from hone.records.gnn import InferenceFigures, InferenceRun, Split, System, TrainingRun
+
+if TYPE_CHECKING:
+    import torch
+
+    from hone.gnn.learner import Learner
+    from hone.gnn.models import GNN
+    from hone.gnn.systems import Pipeline
+    from hone.gnn.train import Progress, Trainer
+
+INFERENCE_SYSTEM: dict[System, System] = {"full_batch": "pipelined", "pyg": "pipelined"}
+"""Systems that cannot infer on samples by themselves -> the one that does it for them."""
+
+
+def compiled_sampler(job: TrainingJob, store: Path) -> Path | None:
+    """The sampler's shared object out of the store, compiled if need be; None where the job does without."""
+    if job.system == "plain":
+        return None
+    from hone.gnn.sampling import build_sampler
+
+    return build_sampler(store)
+
+
+def train(
+    job: TrainingJob, graph: Path, sampler: Path | None, *, output: Path, checkpoint: Path, log: Path | None = None
+) -> None:
+    """Train: a TrainingRun at `output`, the parameters at `checkpoint`. With several GPUs, in a process for each.
+
+    A training that was interrupted goes on from its last whole epoch. Raises MachineError, RecordError.
+    """
+    if job.gpus == 1:
+        train_process(job, graph, sampler, output=output, checkpoint=checkpoint, ranks=Ranks())
+        return
+    with tempfile.TemporaryDirectory(prefix="hone-training-") as folder:
+        told = Path(folder) / "job.json"
+        write_text(told, job.model_dump_json())
+        arguments = [str(told), str(graph), str(sampler or ""), str(output), str(checkpoint)]
+        launch("hone.gnn.worker", arguments, job.gpus, log)
+
+
+def train_process(
+    job: TrainingJob, folder: Path, sampler: Path | None, *, output: Path, checkpoint: Path, ranks: Ranks
+) -> None:
+    """One process's part of a training; rank 0 writes."""
+    from hone.gnn import checkpoint as files
+    from hone.gnn.train import Progress
+
+    graph = Graph.open(folder)
+    device = _device(job, ranks)
+    unfinished = checkpoint.with_name(f"{checkpoint.name}.unfinished")
+    digest = job.digest(graph.info)
+    with process_group(ranks, job.device), _trainer(job, graph, sampler, device, ranks) as trainer:
+        progress = _resumed(unfinished, digest, trainer.learner) or Progress()
+
+        def keep(progress: Progress) -> None:
+            if ranks.rank == 0:
+                state = {"digest": digest, "learner": trainer.learner.state(), "progress": progress.state()}
+                files.save(unfinished, state)
+
+        stopped_early = trainer.run(progress, keep)
+        if ranks.rank == 0:
+            files.save(checkpoint, {"digest": digest, "parameters": _parameters(job, progress, trainer.learner)})
+            run = _training_run(job, graph, trainer, progress, stopped_early)
+            write_text(output, run.model_dump_json() + "\n")
+            unfinished.unlink(missing_ok=True)
+
+
+def infer(
+    job: TrainingJob, folder: Path, sampler: Path | None, checkpoint: Path, *, output: Path, scratch: Path | None = None
+) -> None:
+    """Accuracy of a trained model by all ways of inference that the job names: an InferenceRun at `output`.
+
+    Raises RecordError: no checkpoint, or one of another graph or model.
+    """
+    graph = Graph.open(folder)
+    device = _device(job, Ranks())
+    model = _model(job, graph)
+    _load(model, checkpoint)
+    model.to(device)
+    settings, hyper = job.inference, job.hyper
+    results = []
+    for fanouts in settings.fanouts or (hyper.inference_fanouts,):
+        with _pipeline(job, graph, sampler, device, fanouts, settings.seed) as pipeline:
+            results += [_sampled(job, graph, model, pipeline, fanouts, split) for split in settings.splits]
+    if settings.layerwise:
+        results += [_layerwise(job, graph, model, split, scratch) for split in settings.splits]
+    run = InferenceRun(
+        training=job.training, graph=job.graph, model=job.model, system=job.system, gpus=job.gpus, seed=job.seed,
+        device=job.device, results=tuple(results), environment=environment(job.device), inferred_at=_now(),
+    )  # fmt: skip
+    write_text(output, run.model_dump_json() + "\n")
+
+
+def environment(device: str) -> Environment:
+    """This machine, for a record."""
+    from hone.judge.environment import cpu_environment, cuda_environment
+
+    if device == "cpu":
+        return cpu_environment()
+    from hone.judge.cuda.gpu import visible_gpus
+
+    gpu = visible_gpus()[0]
+    return cuda_environment(gpu.name, gpu.driver)
+
+
+def _device(job: TrainingJob, ranks: Ranks) -> torch.device:
+    if job.device == "cpu":
+        import torch
+
+        # More threads than cores, here and in other jobs, wait for each other: tens of times slower (measured).
+        torch.set_num_threads(job.compute_threads)
+    return device_of(ranks, job.device)
+
+
+def _model(job: TrainingJob, graph: Graph) -> GNN:
+    from hone.gnn.models import build_model
+
+    return build_model(
+        job.model, inputs=graph.info.feature_dim, hidden=job.hyper.hidden, outputs=graph.info.num_classes,
+        layers=job.layers, dropout=job.hyper.dropout, seed=derived_seed("parameters", job.seed),
+    )  # fmt: skip
+
+
+@contextmanager
+def _pipeline(
+    job: TrainingJob, graph: Graph, sampler: Path | None, device: torch.device, fanouts: tuple[int, ...], seed: int
+) -> Iterator[Pipeline]:
+    """For validation and inference."""
+    from hone.gnn.systems import assemble
+
+    system = INFERENCE_SYSTEM.get(job.system, job.system)
+    pipeline = assemble(
+        system, graph, fanouts, seed=derived_seed("inference", seed), device=device, threads=job.threads,
+        slots=job.slots, sampler=sampler,
+    )  # fmt: skip
+    try:
+        yield pipeline
+    finally:
+        pipeline.close()
+
+
+@contextmanager
+def _trainer(
+    job: TrainingJob, graph: Graph, sampler: Path | None, device: torch.device, ranks: Ranks
+) -> Iterator[Trainer]:
+    from hone.gnn.learner import Learner
+    from hone.gnn.observer import SpanObserver
+    from hone.gnn.systems import assemble
+    from hone.gnn.train import Trainer
+
+    model = _model(job, graph)
+    if job.system in ("full_batch", "pyg"):
+        from hone.gnn.pyg import with_pyg_convolutions
+
+        model = with_pyg_convolutions(model)
+    learner = Learner(
+        model, job.hyper, job.plateau, seed=job.seed, precision=job.precision, device=device, ranks=ranks
+    )  # fmt: skip
+    pipeline = assemble(
+        job.system, graph, job.hyper.fanouts, seed=derived_seed("sampler", job.seed), device=device,
+        threads=job.threads, slots=job.slots, sampler=sampler,
+    )  # fmt: skip
+    with _validation(job, graph, sampler, learner) as validate:
+        try:
+            yield Trainer(
+                graph, learner, pipeline, SpanObserver(device), validate, seed=job.seed,
+                batch_size=graph.info.num_train if job.system == "full_batch" else job.hyper.batch_size,
+                epochs=job.hyper.epochs,
+                validate_every=job.validation.every_epochs if job.validation else 1,
+                patience_epochs=job.hyper.patience_epochs,
+            )  # fmt: skip
+        finally:
+            pipeline.close()
+
+
+@contextmanager
+def _validation(
+    job: TrainingJob, graph: Graph, sampler: Path | None, learner: Learner
+) -> Iterator[Callable[[GNN], float] | None]:
+    from hone.gnn.train import layerwise_validation, sampled_validation
+
+    if job.validation is None or graph.info.num_valid == 0:
+        yield None
+    elif job.validation.layerwise or job.system == "full_batch":
+        yield layerwise_validation(graph, job.precision)
+    else:
+        with _pipeline(job, graph, sampler, learner.device, job.hyper.validation_fanouts, job.seed) as pipeline:
+            yield sampled_validation(graph, pipeline, learner, job.hyper.inference_batch_size, job.precision)
+
+
+def _resumed(unfinished: Path, digest: str, learner: Learner) -> Progress | None:
+    """What an earlier run of the same job had come to; one of another job is left aside."""
+    from hone.gnn.checkpoint import load
+    from hone.gnn.train import Progress
+
+    if not unfinished.exists():
+        return None
+    state = load(unfinished)
+    if state["digest"] != digest:
+        return None
+    learner.load_state(state["learner"])
+    return Progress.from_state(state["progress"])
+
+
+def _parameters(job: TrainingJob, progress: Progress, learner: Learner) -> dict[str, Any]:
+    """Those of the best epoch, or of the last where none was validated."""
+    parameters = progress.best_parameters or learner.bare_model.state_dict()
+    if job.system in ("full_batch", "pyg"):
+        from hone.gnn.pyg import own_names
+
+        return own_names(parameters)
+    return parameters
+
+
+def _load(model: GNN, checkpoint: Path) -> None:
+    from hone.gnn.checkpoint import load
+
+    try:
+        model.load_state_dict(load(checkpoint)["parameters"])
+    except (RuntimeError, KeyError) as error:
+        remedy = "delete the file and run the same command again"
+        raise RecordError(f"not of this model and graph: {error}", where=str(checkpoint), remedy=remedy) from None
+
+
+def _training_run(
+    job: TrainingJob, graph: Graph, trainer: Trainer, progress: Progress, stopped_early: bool
+) -> TrainingRun:
+    whole = job.system == "full_batch"
+    return TrainingRun(
+        training=job.training, graph=job.graph, model=job.model, system=job.system, gpus=job.gpus, device=job.device,
+        seed=job.seed, fanouts=() if whole else job.hyper.fanouts, batch_size=0 if whole else job.hyper.batch_size,
+        hidden=job.hyper.hidden, precision=job.precision, threads=job.threads, num_train=graph.info.num_train,
+        parameters=sum(parameter.numel() for parameter in trainer.learner.bare_model.parameters()),
+        epochs=tuple(progress.epochs), best_epoch=progress.best_epoch, stopped_early=stopped_early,
+        peak_memory_bytes=_peak_memory_bytes(trainer.learner.device), config_digest=job.digest(graph.info),
+        timeline=trainer.timeline(job.timeline_batches), environment=environment(job.device), trained_at=_now(),
+    )  # fmt: skip
+
+
+def _peak_memory_bytes(device: torch.device) -> int:
+    if device.type == "cpu":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    import torch
+
+    return torch.cuda.max_memory_allocated(device)
+
+
+def _sampled(
+    job: TrainingJob, graph: Graph, model: GNN, pipeline: Pipeline, fanouts: tuple[int, ...], split: Split
+) -> InferenceFigures:
+    from hone.gnn.infer import count_correct
+
+    nodes = graph.tensor(split)
+    begun_s = time.perf_counter()
+    correct = int(count_correct(model, pipeline, Plan(nodes, job.hyper.inference_batch_size), job.precision))
+    return InferenceFigures(
+        mode="sampled", fanouts=fanouts, split=split, seed=job.inference.seed, nodes=len(nodes), correct=correct,
+        inference_s=time.perf_counter() - begun_s,
+    )  # fmt: skip
+
+
+def _layerwise(job: TrainingJob, graph: Graph, model: GNN, split: Split, scratch: Path | None) -> InferenceFigures:
+    from hone.gnn.infer import layerwise_classes
+
+    nodes = graph.tensor(split)
+    begun_s = time.perf_counter()
+    found = layerwise_classes(model, graph, nodes, precision=job.precision, scratch=scratch)
+    correct = int((found == graph.tensor("labels")[nodes]).sum())
+    return InferenceFigures(
+        mode="layerwise", split=split, nodes=len(nodes), correct=correct, inference_s=time.perf_counter() - begun_s
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,76 @@
+"""The rungs of the ladder: which source and which transfer a system puts before the same training loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from hone.gnn.reference_sampler import ReferenceSampler
+from hone.gnn.sources import BatchSource, LoaderSource, WholeGraphSource, WorkerSource
+from hone.gnn.transfer import DirectTransfer, PipelinedTransfer, Transfer
+
+if TYPE_CHECKING:
+    from hone.gnn.batch import Batch
+    from hone.gnn.graph import Graph
+    from hone.gnn.observer import Observer
+    from hone.gnn.seeds import Plan
+    from hone.records.gnn import System
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Everything before the step: batches are prepared, then brought to the device."""
+
+    source: BatchSource
+    transfer: Transfer
+
+    def batches(self, plan: Plan, observer: Observer) -> Iterator[Batch]:
+        """An epoch's batches on the device, in order."""
+        return self.transfer(self.source.batches(plan, observer), observer)
+
+    def close(self) -> None:
+        """End the workers."""
+        self.source.close()
+
+
+def assemble(
+    system: System,
+    graph: Graph,
+    fanouts: Sequence[int],
+    *,
+    seed: int,
+    device: torch.device,
+    threads: int,
+    slots: int,
+    sampler: Path | None,
+) -> Pipeline:
+    """The pipeline of a system; `threads` prepare batches, of which `slots` are ahead at most.
+
+    `sampler` is the compiled sampler's shared object, which `plain`, `pyg` and `full_batch` do without. Raises
+    MachineError where `pyg` has no sampler, or the shared object is missing.
+    """
+    if system == "full_batch":
+        return Pipeline(WholeGraphSource(graph, len(fanouts), device), DirectTransfer(device))
+    if system == "plain":
+        reference = ReferenceSampler(graph.indptr, graph.indices, fanouts, seed=seed)
+        return Pipeline(LoaderSource(reference, graph, workers=threads), DirectTransfer(device))
+    if system == "pyg":
+        from hone.gnn.pyg import PyGSource
+
+        return Pipeline(PyGSource(graph, fanouts, seed=seed, workers=threads), DirectTransfer(device))
+    from hone.gnn.sampling import Sampler
+
+    if sampler is None:
+        raise ValueError(f"{system} needs the compiled sampler")
+    if system == "fast_sampler":
+        return Pipeline(
+            LoaderSource(Sampler(graph, fanouts, sampler, seed=seed), graph, workers=threads), DirectTransfer(device)
+        )
+    pinned = device.type == "cuda"
+    workers = Sampler(graph, fanouts, sampler, seed=seed, threads=max(1, threads), slots=slots, pin_memory=pinned)
+    source = WorkerSource(workers.epoch, workers.close)
+    return Pipeline(source, DirectTransfer(device) if system == "shared_memory" else PipelinedTransfer(device))

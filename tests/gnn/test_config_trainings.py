@@ -1,0 +1,56 @@
+import pytest
+from pydantic import ValidationError
+
+from hone.config_trainings import PUBLISHED, Training, check_trainings, training_keys
+
+
+def training(**values):
+    return Training.model_validate({"graphs": ["cora"], **values})
+
+
+def test_the_published_hyper_parameters_stand_where_nothing_is_said():
+    assert training().hyper("cora", "sage") == PUBLISHED["sage"]
+    assert (PUBLISHED["gin"].fanouts, PUBLISHED["gin"].batch_size) == ((20, 20, 20), 512)
+    ri = PUBLISHED["sage_ri"]
+    assert (ri.hidden, ri.lr, ri.inference_fanouts, ri.inference_batch_size) == (1024, 0.002, (100, 100, 100), 32)
+
+
+def test_what_is_tuned_more_closely_wins_also_when_it_is_zero():
+    item = training(
+        models=["sage", "gat"], dropout=0.4, lr=0.1,
+        tuned={"cora/gat": {"lr": 0.4}, "cora": {"lr": 0.2, "dropout": 0.0}, "gat": {"lr": 0.3, "hidden": 7}},
+    )  # fmt: skip
+    sage, gat = item.hyper("cora", "sage"), item.hyper("cora", "gat")
+    assert (sage.lr, sage.dropout, sage.hidden) == (0.2, 0.0, 256)
+    assert (gat.lr, gat.dropout, gat.hidden) == (0.4, 0.0, 7)
+
+
+def test_fan_outs_of_different_depths_are_refused():
+    with pytest.raises(ValidationError, match="differ in length"):
+        training(fanouts=[5, 5])
+    with pytest.raises(ValidationError, match=r"has 3 layers, but inference\.fanouts has"):
+        training(inference={"fanouts": [[5, 5]]})
+    two = training(fanouts=[5, 5], validation_fanouts=[9, 9], inference_fanouts=[9, 9])
+    assert two.hyper("cora", "sage").fanouts == (5, 5)
+
+
+def test_systems_that_cannot_be_are_refused():
+    with pytest.raises(ValidationError, match="full_batch trains in one process"):
+        training(systems=["full_batch"], gpus=[1, 2])
+    with pytest.raises(ValidationError, match="device does not exist yet"):
+        training(systems=["device"])
+
+
+def test_every_combination_is_a_job():
+    item = training(graphs=["a", "b"], models=["sage", "gin"], systems=["plain", "pipelined"], seeds=[0, 1, 2])
+    keys = list(training_keys({"t": item}))
+    assert len(keys) == len(set(keys)) == 24
+    assert keys[0] == ("t", "a", "sage", "plain", 1, 0)
+
+
+def test_names_that_are_nowhere_are_refused():
+    with pytest.raises(ValueError, match="'cora' is not in graphs; known: other"):
+        check_trainings({"t": training()}, {"other": None})
+    with pytest.raises(ValueError, match="tuned: 'coar' is no graph"):
+        check_trainings({"t": training(tuned={"coar": {}})}, {"cora": None})
+    check_trainings({"t": training(tuned={"cora/sage": {}})}, {"cora": None})

@@ -1,0 +1,128 @@
+import itertools
+
+import pytest
+import torch
+
+from hone.gnn.layers import BatchNorm, dropout, linear
+from hone.gnn.models import MODELS, build_model
+from hone.gnn.pyg import own_names, with_pyg_convolutions
+from tests.gnn.blocks import random_block
+
+SIZES = {"inputs": 16, "hidden": 12, "outputs": 4, "layers": 3, "dropout": 0.5}
+
+
+@pytest.fixture
+def batch():
+    """Features of 40 nodes and the blocks of three layers down to 5 seeds, with empty rows and self-loops."""
+    blocks = [random_block(20, 40, 1, loops=True), random_block(11, 20, 2), random_block(5, 11, 3, loops=True)]
+    return torch.randn(40, 16, generator=torch.Generator().manual_seed(0)), blocks
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_values_and_gradients_are_those_of_pytorch_geometric(name, batch):
+    features, blocks = batch
+    ours = build_model(name, **SIZES, seed=1).train()
+    theirs = with_pyg_convolutions(build_model(name, **SIZES, seed=1)).train()
+    results = [model(features, blocks, None) for model in (ours, theirs)]
+    assert torch.allclose(*results, atol=1e-5)
+    for result in results:
+        result[:, 0].sum().backward()
+    gradients = {key: value.grad for key, value in ours.named_parameters()}
+    found = {key.replace(".conv.", "."): value.grad for key, value in theirs.named_parameters()}
+    assert found.keys() == gradients.keys()
+    assert all(torch.allclose(found[key], gradients[key], atol=1e-5) for key in found)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_state_dict_with_their_convolutions_fits_the_model_with_ours(name, batch):
+    theirs = with_pyg_convolutions(build_model(name, **SIZES, seed=1))
+    ours = build_model(name, **SIZES, seed=2)
+    ours.load_state_dict(own_names(theirs.state_dict()))
+    assert torch.allclose(ours.eval()(*batch, None), theirs.eval()(*batch, None), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_results_are_log_probabilities_of_the_seeds(name, batch):
+    found = build_model(name, **SIZES, seed=0)(*batch, torch.Generator().manual_seed(0))
+    assert found.shape == (5, 4)
+    assert torch.allclose(found.exp().sum(dim=1), torch.ones(5))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_batch_without_seeds_can_be_trained_on(name):
+    nothing = [random_block(0, 0)] * 3
+    model = build_model(name, **SIZES, seed=0).train()
+    model(torch.zeros(0, 16), nothing, torch.Generator().manual_seed(0)).sum().backward()
+    assert all(parameter.grad is not None and not parameter.grad.any() for parameter in model.parameters())
+
+
+def test_the_number_of_parameters_is_that_of_the_published_model():
+    sizes = {"inputs": 128, "hidden": 256, "outputs": 172, "layers": 3, "dropout": 0.5}
+    model = build_model("sage", **sizes, seed=0)
+    assert sum(parameter.numel() for parameter in model.parameters()) == 284_672
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_random_numbers_come_from_the_given_generators_alone(name, batch):
+    before = torch.get_rng_state()
+    states, results = [], []
+    for _ in range(2):
+        model = build_model(name, **SIZES, seed=3)
+        states.append(model.state_dict())
+        results.append(model(*batch, torch.Generator().manual_seed(5)))
+    with_pyg_convolutions(build_model(name, **SIZES, seed=3))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(*results)
+    other = build_model(name, **SIZES, seed=4)
+    assert not torch.equal(next(iter(other.parameters())), next(iter(model.parameters())))
+    assert all(torch.isfinite(value).all() for value in states[0].values())
+
+
+def test_a_linear_map_begins_within_xaviers_bound():
+    layer = linear(300, 100, torch.Generator().manual_seed(0))
+    bound = 2**0.5 * (6 / 400) ** 0.5
+    assert 0.95 * bound < layer.weight.abs().max() <= bound
+    assert not layer.bias.any()
+
+
+def test_dropout_keeps_the_mean_and_does_nothing_without_a_generator():
+    x = torch.ones(200, 200)
+    kept = dropout(x, 0.3, torch.Generator().manual_seed(0))
+    assert kept.unique().tolist() == pytest.approx([0.0, 1 / 0.7])
+    assert abs(float(kept.mean()) - 1) < 0.02
+    assert dropout(x, 0.3, None) is x
+
+
+def test_batch_normalisation_of_one_row_takes_the_running_statistics():
+    norm = BatchNorm(3).train()
+    norm(torch.randn(50, 3, generator=torch.Generator().manual_seed(0)) + 2)
+    before = norm.running_mean.clone()
+    row = torch.randn(1, 3, generator=torch.Generator().manual_seed(1))
+    expected = torch.nn.functional.batch_norm(row, norm.running_mean, norm.running_var, norm.weight, norm.bias)
+    assert torch.allclose(norm(row), expected)
+    assert torch.equal(norm.running_mean, before)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_layer_at_a_time_is_the_whole_model(name, batch):
+    features, blocks = batch
+    model = build_model(name, **SIZES, seed=0).eval()
+    states = [model.embed(features, None)]
+    for index, block in enumerate(blocks):
+        states.append(model.layer(index, states[-1], block, None))
+    read = states if model.reads_every_layer else states[-1:]
+    assert torch.equal(model.readout([state[:5] for state in read], None), model(features, blocks, None))
+
+
+def test_attention_to_oneself_counts_once(batch):
+    """With and without self-loops in the graph the result is the same."""
+    features, _ = batch
+    conv = build_model("gat", **SIZES, seed=0).convs[0]
+    looped = random_block(20, 40, 1, loops=True)
+    rows = torch.repeat_interleave(torch.arange(20), looped.indptr.diff())
+    others = looped.indices != rows
+    lengths = torch.bincount(rows[others], minlength=20)
+    indptr = torch.tensor([0, *itertools.accumulate(lengths.tolist())], dtype=torch.int32)
+    bare = type(looped)(indptr, looped.indices[others], 20, 40)
+    assert bare.num_edges < looped.num_edges
+    assert torch.allclose(conv(features, looped), conv(features, bare), atol=1e-6)

@@ -1,0 +1,104 @@
+"""Training and inference from files to files."""
+
+import pytest
+import torch
+
+from hone.errors import RecordError
+from hone.gnn import checkpoint, stage
+from hone.gnn.stage import compiled_sampler, infer, train
+from hone.records import InferenceRun, TrainingRun
+from tests.gnn.blocks import job
+
+
+def run(told, graph, library, folder):
+    paths = {"output": folder / "run.json", "checkpoint": folder / "run.pt"}
+    train(told, graph.path, library, **paths)
+    return TrainingRun.model_validate_json(paths["output"].read_text())
+
+
+def inferred(told, graph, library, folder):
+    infer(told, graph.path, library, folder / "run.pt", output=folder / "inference.json", scratch=folder)
+    return InferenceRun.model_validate_json((folder / "inference.json").read_text())
+
+
+@pytest.mark.parametrize("system", ["plain", "fast_sampler", "shared_memory", "pipelined", "full_batch"])
+def test_every_system_trains_and_infers(small_graph, library, tmp_path, system):
+    told = job(system, epochs=3, inference={"fanouts": [(5, 5, 5), (2, 2, 2)], "layerwise": True})
+    found = run(told, small_graph, library, tmp_path)
+    assert (found.system, found.graph, found.model, found.num_train) == (system, "small", "sage", 360)
+    assert [epoch.epoch for epoch in found.epochs] == [0, 1, 2]
+    assert {epoch.batches for epoch in found.epochs} == {1 if system == "full_batch" else 6}
+    assert found.best_epoch == max(found.epochs, key=lambda epoch: epoch.valid_accuracy).epoch
+    assert {span.stage for span in found.timeline} >= {"train", "blocked"}
+    assert (tmp_path / "run.pt").exists() and not list(tmp_path.glob("*unfinished"))
+    results = inferred(told, small_graph, library, tmp_path).results
+    places = [(item.mode, item.fanouts, item.split) for item in results]
+    assert places == [
+        ("sampled", (5, 5, 5), "valid"), ("sampled", (5, 5, 5), "test"), ("sampled", (2, 2, 2), "valid"),
+        ("sampled", (2, 2, 2), "test"), ("layerwise", (), "valid"), ("layerwise", (), "test"),
+    ]  # fmt: skip
+    assert all(item.nodes == 120 and item.accuracy > 0.25 for item in results)
+
+
+def test_the_checkpoint_holds_the_best_epoch(small_graph, library, tmp_path):
+    """Inference with the validation's own fan-outs and seed gives the validation's accuracy."""
+    told = job("pipelined", epochs=6, lr=0.05, inference={"fanouts": [(5, 5, 5)], "seed": 0})
+    found = run(told, small_graph, library, tmp_path)
+    (valid,) = [item for item in inferred(told, small_graph, library, tmp_path).results if item.split == "valid"]
+    assert valid.accuracy == found.epochs[found.best_epoch].valid_accuracy
+
+
+@pytest.mark.parametrize("system", ["pipelined", "full_batch"])
+def test_an_interrupted_training_goes_on(small_graph, library, tmp_path, monkeypatch, system):
+    told = job(system, model="gin", epochs=4, validation={"every_epochs": 2})
+    whole = run(told, small_graph, library, tmp_path / "whole")
+    save = checkpoint.save
+
+    def interrupted(path, state):
+        save(path, state)
+        if len(state["progress"]["epochs"]) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(told, small_graph, library, tmp_path / "broken")
+    assert [path.name for path in (tmp_path / "broken").iterdir()] == ["run.pt.unfinished"]
+    resumed = run(told, small_graph, library, tmp_path / "broken")
+    assert [epoch.loss for epoch in resumed.epochs] == [epoch.loss for epoch in whole.epochs]
+    states = [checkpoint.load(tmp_path / name / "run.pt")["parameters"] for name in ("whole", "broken")]
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_what_another_job_left_unfinished_is_not_taken_up(small_graph, library, tmp_path):
+    other = {"digest": "of another job", "learner": {}, "progress": {}}
+    checkpoint.save(tmp_path / "run.pt.unfinished", other)
+    assert len(run(job("pipelined"), small_graph, library, tmp_path).epochs) == 2
+
+
+def test_a_job_is_digested_with_its_graph_and_without_its_inference(small_graph):
+    info = small_graph.info
+    base = job("pipelined").digest(info)
+    assert base == job("pipelined", inference={"layerwise": True}).digest(info)
+    assert base != job("pipelined", lr=0.5).digest(info)
+    assert base != job("pipelined").digest(info.model_copy(update={"sha256": {**info.sha256, "labels.npy": "0"}}))
+
+
+def test_a_checkpoint_of_another_model_is_refused(small_graph, library, tmp_path):
+    run(job("pipelined"), small_graph, library, tmp_path)
+    with pytest.raises(RecordError, match="not of this model and graph"):
+        inferred(job("pipelined", hidden=9), small_graph, library, tmp_path)
+
+
+def test_without_validation_the_last_parameters_are_kept(small_graph, library, tmp_path):
+    found = run(job("pipelined", validation=None), small_graph, library, tmp_path)
+    assert found.best_epoch is None
+    assert [epoch.valid_accuracy for epoch in found.epochs] == [None, None]
+    assert inferred(job("pipelined", validation=None), small_graph, library, tmp_path).results
+
+
+def test_only_the_plain_loader_does_without_a_compiler(tmp_path, monkeypatch):
+    assert compiled_sampler(job("plain"), tmp_path) is None
+    monkeypatch.setattr("hone.gnn.sampling.build_sampler", lambda store: store / "sampler.so")
+    assert compiled_sampler(job("pipelined"), tmp_path) == tmp_path / "sampler.so"
+    assert stage.INFERENCE_SYSTEM["full_batch"] == "pipelined", "which is why it needs the sampler, too"

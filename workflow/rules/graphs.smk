@@ -1,0 +1,67 @@
+# Graphs that networks are trained on: generated, read from a folder or downloaded -> memory-mapped arrays.
+GRAPH_ARRAYS = ("indptr", "indices", "features", "labels", "train", "valid", "test")
+GRAPH = "results/graphs/{graph}/graph.json"
+
+
+def graph_entry(wildcards):
+    return settings.graphs[wildcards.graph]
+
+
+def graph_inputs(wildcards):
+    """What a graph is made of: files of a folder, a download, or nothing."""
+    entry = graph_entry(wildcards)
+    if not hasattr(entry, "raw_dir"):
+        return []
+    if entry.raw_dir is None:
+        return "results/graphs/{graph}.downloaded"
+    return sorted(
+        str(path) for path in Path(entry.raw_dir).rglob("*") if path.is_file()
+    )
+
+
+rule download_graph:
+    # Where there is a network; the files themselves are kept in .hone/datasets.
+    output:
+        touch("results/graphs/{graph}.downloaded"),
+    log:
+        "results/logs/download_graph/{graph}.log",
+    wildcard_constraints:
+        graph=only(settings.graphs),
+    localrule: True
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        graph=lambda wildcards: graph_entry(wildcards).model_dump(mode="json"),
+    script:
+        "../scripts/download_graph.py"
+
+
+rule prepare_graph:
+    # Seconds for what fits in memory; papers100M takes hours and about 70 GB of disk, 26 of them until it is done.
+    input:
+        graph_inputs,
+    output:
+        GRAPH,
+        [f"results/graphs/{{graph}}/{array}.npy" for array in GRAPH_ARRAYS],
+    log:
+        "results/logs/prepare_graph/{graph}.log",
+    wildcard_constraints:
+        graph=only(settings.graphs),
+    conda:
+        "../../envs/hone.yaml"
+    resources:
+        mem_mb=lambda wildcards: graph_entry(wildcards).memory_mib + 512,
+        memory_mib=lambda wildcards: graph_entry(wildcards).memory_mib,  # decides nothing but the memory
+    params:
+        graph=lambda wildcards: graph_entry(wildcards).model_dump(
+            mode="json", exclude={"memory_mib"}
+        ),
+        code=code_digest("gnn/datasets", "gnn/graph", "gnn/prepare", "records"),
+    script:
+        "../scripts/prepare_graph.py"
+
+
+rule graphs:
+    # Every graph of the config, prepared.
+    input:
+        expand(GRAPH, graph=settings.graphs),

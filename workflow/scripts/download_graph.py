@@ -1,0 +1,8 @@
+"""The public files that a graph is made of."""
+
+from hone.config import parse_graph
+from hone.gnn.prepare import download
+from hone.stage import reported
+
+with reported(snakemake.log):
+    download(parse_graph(snakemake.params.graph))

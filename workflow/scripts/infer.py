@@ -1,0 +1,17 @@
+"""Accuracy of one trained model, by every way of inference that the config names."""
+
+from pathlib import Path
+
+from hone.gnn.job import TrainingJob
+from hone.gnn.stage import compiled_sampler, infer
+from hone.stage import reported
+
+with reported(snakemake.log):
+    job = TrainingJob.model_validate(snakemake.params.job)
+    infer(
+        job,
+        Path(snakemake.input.graph).parent,
+        compiled_sampler(job, Path(snakemake.params.store)),
+        Path(snakemake.input.checkpoint),
+        output=Path(snakemake.output[0]),
+    )

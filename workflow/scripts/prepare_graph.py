@@ -1,0 +1,11 @@
+"""A graph as memory-mapped arrays."""
+
+from pathlib import Path
+
+from hone.config import parse_graph
+from hone.gnn.prepare import prepare
+from hone.stage import reported
+
+with reported(snakemake.log):
+    entry = parse_graph({**snakemake.params.graph, "memory_mib": snakemake.resources.memory_mib})
+    prepare(snakemake.wildcards.graph, entry, Path(snakemake.output[0]).parent)
