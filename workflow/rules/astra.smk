@@ -20,16 +20,21 @@ def visible_workloads_of(wildcards):
 
 
 def turns_before(wildcards):
-    """What became of all turns before, planned once the last one's kernels are there, so that equal ones cut it off.
-
-    But not behind the existing kernel's gate: the inputs of round 1 must be known from the start. Snakemake takes all
-    gates for passed whose jobs seem to have nothing to do, and an edited template would be seen too late.
-    """
+    """What became of all turns before."""
+    pass_last_gate(wildcards)
     turns = range(int(wildcards.turn))
-    if turns[-1] > 0:
-        pass_gate(wildcards, turns[-1])
     stages = ("attempts", "solutions", "builds", "traces")
     return {stage: [shard(stage, turn) for turn in turns] for stage in stages}
+
+
+def behind_last_gate(path):
+    """A file of this turn, for a job that is planned once the last turn's kernels are there."""
+
+    def file(wildcards):
+        pass_last_gate(wildcards)
+        return path
+
+    return file
 
 
 def plans_before(wildcards):
@@ -288,7 +293,7 @@ rule converse:
 rule extract_round:
     input:
         definitions=definitions_of,
-        answers=shard("answers"),
+        answers=behind_last_gate(shard("answers")),
     output:
         attempts=shard("attempts"),
         candidates=shard("candidates"),
@@ -311,7 +316,7 @@ if ROUNDS:
 
     use rule generate as answer_role with:
         input:
-            prompts=role_file("prompts"),
+            prompts=behind_last_gate(role_file("prompts")),
             transcript=transcript,
         output:
             role_file("answers"),

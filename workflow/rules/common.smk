@@ -251,6 +251,7 @@ def files_of_experiment(wildcards):
 def prompts_of_turn(wildcards):
     if wildcards.turn == "0":
         return first_prompts(wildcards.experiment, wildcards.batch)
+    pass_last_gate(wildcards)
     return shard("feedback")
 
 
@@ -281,3 +282,13 @@ def pass_gate(wildcards, turn):
         checkpoints.round_gate.get(**place, batch=wildcards.batch)
     else:
         checkpoints.gate.get(**place)
+
+
+def pass_last_gate(wildcards):
+    """As `pass_gate`, for the turn before, in rounds.
+
+    Not in round 1, whose inputs must be known from the start: Snakemake takes all gates for passed whose jobs seem to
+    have nothing to do, and an edited template would be seen too late.
+    """
+    if wildcards.experiment in ROUNDS and int(wildcards.turn) > 1:
+        pass_gate(wildcards, int(wildcards.turn) - 1)
