@@ -32,6 +32,10 @@ PROMPTED = [
 # Those that improve existing kernels round by round; the others write theirs from a prompt alone.
 ROUNDS = [name for name in PROMPTED if settings.experiments[name].method in ASTRA]
 FROM_SCRATCH = [name for name in PROMPTED if name not in ROUNDS]
+SEVERAL_ROLES = [
+    name for name in ROUNDS if settings.experiments[name].method == "astra"
+]
+ONE_AGENT = [name for name in ROUNDS if name not in SEVERAL_ROLES]
 GOLD = [name for name, item in settings.experiments.items() if item.method == "gold"]
 FILES = [name for name, item in settings.experiments.items() if item.method == "files"]
 LEVELS = sorted(
@@ -292,3 +296,57 @@ def pass_last_gate(wildcards):
     """
     if wildcards.experiment in ROUNDS and int(wildcards.turn) > 1:
         pass_gate(wildcards, int(wildcards.turn) - 1)
+
+
+# Inputs of rounds.
+
+
+def visible_workloads_of(wildcards):
+    return [
+        path.replace("/workloads/", "/visible_workloads/", 1)
+        for path in given_workloads(wildcards)
+    ]
+
+
+def turns_before(wildcards):
+    """What became of all turns before."""
+    pass_last_gate(wildcards)
+    turns = range(int(wildcards.turn))
+    stages = ("attempts", "solutions", "builds", "traces")
+    return {stage: [shard(stage, turn) for turn in turns] for stage in stages}
+
+
+def behind_last_gate(path):
+    """A file of this turn, for a job that is planned once the last turn's kernels are there."""
+
+    def file(wildcards):
+        pass_last_gate(wildcards)
+        return path
+
+    return file
+
+
+def plans_before(wildcards):
+    return [
+        role_file("answers", turn, "planning") for turn in range(1, int(wildcards.turn))
+    ]
+
+
+def notes_before(wildcards):
+    """What the experience role wrote about the kernels of the batches before."""
+    item = settings.experiments[wildcards.experiment]
+    batches = settings.batches(wildcards.experiment)
+    earlier = batches[: batches.index(wildcards.batch)] if item.astra.notes else []
+    return [role_file("answers", item.turns, "experience", batch) for batch in earlier]
+
+
+def conversation_before(kind):
+    """The single agent's prompts or answers of the turn before."""
+
+    def file(wildcards):
+        turn = int(wildcards.turn) - 1
+        if turn == 0:
+            return role_file(kind, 0, "single")
+        return shard({"prompts": "feedback", "answers": "answers"}[kind], turn)
+
+    return file
