@@ -206,11 +206,15 @@ def local_problems(wildcards):
     )
 
 
-def definitions_of(wildcards):
-    """The definition files that hold a batch's problems."""
+def level_files(stage, wildcards):
+    """A stage's files that hold a batch's problems."""
     source = settings.experiments[wildcards.experiment].source
     levels = sorted({level for level, _ in settings.batch(source, wildcards.batch)})
-    return [f"results/definitions/{source}/level{level}.jsonl" for level in levels]
+    return [f"results/{stage}/{source}/level{level}.jsonl" for level in levels]
+
+
+def definitions_of(wildcards):
+    return level_files("definitions", wildcards)
 
 
 def workloads_of(wildcards):
@@ -222,10 +226,7 @@ def workloads_of(wildcards):
 
 def given_workloads(wildcards):
     """All workloads of a batch's problems, held-out ones included."""
-    return [
-        path.replace("/definitions/", "/workloads/", 1)
-        for path in definitions_of(wildcards)
-    ]
+    return level_files("workloads", wildcards)
 
 
 def templates(wildcards):
@@ -302,10 +303,7 @@ def pass_last_gate(wildcards):
 
 
 def visible_workloads_of(wildcards):
-    return [
-        path.replace("/workloads/", "/visible_workloads/", 1)
-        for path in given_workloads(wildcards)
-    ]
+    return level_files("visible_workloads", wildcards)
 
 
 def turns_before(wildcards):
