@@ -10,12 +10,23 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
+from hone.config_sources import (
+    KINDS,
+    FolderPackage,
+    GitPackage,
+    KernelBenchSource,
+    KernelsSource,
+    LocalSource,
+    PyPIPackage,
+    Section,
+    Source,
+)
 from hone.errors import ConfigError
-from hone.records import Language, Protocol, Sampling, Tolerance
+from hone.records import Language, Protocol, Sampling
 
 Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files", "astra", "astra_single"]
 UNPROMPTED: frozenset[str] = frozenset({"gold", "files"})
@@ -27,95 +38,6 @@ UPSTREAM = "upstream"
 Feedback = Literal["execution", "profile"]
 
 IDENTIFIER = r"^[a-z][a-z0-9_]*$"
-KINDS = ("local", "kernelbench", "kernels", "pypi", "git", "folder")
-"""Of sources and packages; pydantic puts them into the place of an error, where nobody has written them."""
-
-
-class Section(BaseModel):
-    """Base of all config sections: an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class LocalSource(Section):
-    """Problems in KernelBench's format in a folder `level<n>/<number>_<title>.py`."""
-
-    kind: Literal["local"]
-    path: str
-    levels: dict[int, int] = Field(min_length=1)
-    """Level -> highest problem number; what is found is checked against it."""
-    tolerance: Tolerance = Tolerance(atol=1e-4, rtol=1e-4)
-
-
-class KernelBenchSource(Section):
-    """The public KernelBench repository, or a clone of it, at a pinned commit."""
-
-    kind: Literal["kernelbench"]
-    url: str
-    """Anything that `git clone` takes: an https address or the path of a bare repository."""
-    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
-    levels: dict[int, int] = Field(min_length=1)
-    """Level -> number of problems; what is found is checked against it."""
-    tolerance: Tolerance = Tolerance(atol=1e-2, rtol=1e-2)
-    """1e-2 is the paper's (branch v0, v0.1); the repository's main uses 1e-4 for fp32."""
-
-
-class PyPIPackage(Section):
-    """One file of a package index, found with pip's own configuration and never executed."""
-
-    kind: Literal["pypi"]
-    name: str
-    version: str
-    file: str
-    """Name of the file: an sdist, or a wheel of whatever platform; of wheels only what they contain is read."""
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    include: tuple[str, ...] = (".",)
-    """Folders within the package in which headers are looked for; an sdist's own top folder is left out."""
-
-
-class GitPackage(Section):
-    """A git repository at a pinned commit."""
-
-    kind: Literal["git"]
-    url: str
-    """Anything that `git clone` takes: an https address or the path of a bare repository."""
-    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
-    include: tuple[str, ...] = (".",)
-
-
-class FolderPackage(Section):
-    """A folder of our own."""
-
-    kind: Literal["folder"]
-    path: str
-    include: tuple[str, ...] = (".",)
-
-
-Package = Annotated[PyPIPackage | GitPackage | FolderPackage, Field(discriminator="kind")]
-
-
-class KernelsSource(Section):
-    """Existing kernels, each a YAML file `<number>_<title>.yaml` that says what to take from which package."""
-
-    kind: Literal["kernels"]
-    path: str
-    """Folder of the YAML files."""
-    levels: dict[int, int] = Field(min_length=1)
-    """`{1: n}`: a folder is one level, with n kernels; what is found is checked against it."""
-    packages: dict[str, Package] = Field(min_length=1)
-    """Name that the entries use -> where its headers come from."""
-    tolerance: Tolerance = Tolerance(atol=1e-4, rtol=1e-4)
-    """Of data types for which an entry names none."""
-
-    @field_validator("levels")
-    @classmethod
-    def _one_level(cls, value: dict[int, int]) -> dict[int, int]:
-        if list(value) != [1]:
-            raise ValueError("a folder of kernels is one level: write {1: <number of kernels>}")
-        return value
-
-
-Source = Annotated[LocalSource | KernelBenchSource | KernelsSource, Field(discriminator="kind")]
 
 
 class Rounds(Section):
@@ -235,9 +157,9 @@ class LLM(Section):
     timeout_s: float = Field(600.0, gt=0)
     spending_limit_usd: float = Field(0.0, ge=0)
     """No request is sent that could bring the ledger's total above this."""
-    services: dict[str, str] = {}
+    services: dict[str, str] = Field(default_factory=dict)
     """Service of `openai-api/<service>/<model>` -> base URL; the key is read from `<SERVICE>_API_KEY`."""
-    prices: dict[str, Price] = {}
+    prices: dict[str, Price] = Field(default_factory=dict)
     """Model, as the experiments name it -> price, where the price list has none."""
 
 
@@ -257,7 +179,7 @@ class Analysis(Section):
     thresholds: tuple[float, ...] = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0)
     """p of fast_p."""
     confidence: float = Field(0.95, gt=0, lt=1)
-    model_names: dict[str, str] = {}
+    model_names: dict[str, str] = Field(default_factory=dict)
     """Model, as the experiments name it -> the name that the paper's tables use."""
 
 
