@@ -10,11 +10,14 @@ if "experiments" not in config:
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/common_gnn.smk"
 include: "workflow/rules/sources.smk"  # a benchmark's repository -> definitions
 include: "workflow/rules/generate.smk"  # definitions -> prompts -> answers -> solutions, turn by turn
 include: "workflow/rules/build.smk"  # solutions -> shared objects; needs no GPU
 include: "workflow/rules/judge.smk"  # the verdict and the time
 include: "workflow/rules/astra.smk"  # existing kernels, improved round by round by several roles
+include: "workflow/rules/graphs.smk"  # datasets and generators -> memory-mapped graphs
+include: "workflow/rules/train.smk"  # graphs -> trained networks, accuracy, where the time went
 include: "workflow/rules/paper.smk"  # tables and figures of the papers
 
 

@@ -151,7 +151,8 @@ def upstream(
     output: Output = Path("upstream.csv"),
 ) -> None:
     """Compare stand-alone kernels with the packages' own compiled functions, workload by workload. Needs a GPU."""
-    from hone.config import KernelsSource, read
+    from hone.config import read
+    from hone.config_sources import KernelsSource
     from hone.trials import upstream as trial
 
     chosen = read(config).sources.get(source)

@@ -10,14 +10,24 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from hone.config_graphs import GRAPH_KINDS, GRAPH_SECTIONS, GraphEntry
+from hone.config_sources import (
+    SOURCE_KINDS,
+    FolderPackage,
+    GitPackage,
+    KernelBenchSource,
+    KernelsSource,
+    LocalSource,
+    PyPIPackage,
+    Source,
+)
 from hone.config_trainings import TRAINING_SECTIONS, Training, check_trainings
 from hone.errors import ConfigError
-from hone.records import Language, Protocol, Sampling, Tolerance
+from hone.records import Language, Protocol, Sampling
 from hone.section import Section
 
 Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files", "astra", "astra_single"]
@@ -30,89 +40,8 @@ UPSTREAM = "upstream"
 Feedback = Literal["execution", "profile"]
 
 IDENTIFIER = r"^[a-z][a-z0-9_]*$"
-KINDS = ("local", "kernelbench", "kernels", "pypi", "git", "folder", *GRAPH_KINDS)
+KINDS = (*SOURCE_KINDS, *GRAPH_KINDS)
 """Of sources, packages and graphs; pydantic puts them into the place of an error, where nobody has written them."""
-
-
-class LocalSource(Section):
-    """Problems in KernelBench's format in a folder `level<n>/<number>_<title>.py`."""
-
-    kind: Literal["local"]
-    path: str
-    levels: dict[int, int] = Field(min_length=1)
-    """Level -> highest problem number; what is found is checked against it."""
-    tolerance: Tolerance = Tolerance(atol=1e-4, rtol=1e-4)
-
-
-class KernelBenchSource(Section):
-    """The public KernelBench repository, or a clone of it, at a pinned commit."""
-
-    kind: Literal["kernelbench"]
-    url: str
-    """Anything that `git clone` takes: an https address or the path of a bare repository."""
-    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
-    levels: dict[int, int] = Field(min_length=1)
-    """Level -> number of problems; what is found is checked against it."""
-    tolerance: Tolerance = Tolerance(atol=1e-2, rtol=1e-2)
-    """1e-2 is the paper's (branch v0, v0.1); the repository's main uses 1e-4 for fp32."""
-
-
-class PyPIPackage(Section):
-    """One file of a package index, found with pip's own configuration and never executed."""
-
-    kind: Literal["pypi"]
-    name: str
-    version: str
-    file: str
-    """Name of the file: an sdist, or a wheel of whatever platform; of wheels only what they contain is read."""
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    include: tuple[str, ...] = (".",)
-    """Folders within the package in which headers are looked for; an sdist's own top folder is left out."""
-
-
-class GitPackage(Section):
-    """A git repository at a pinned commit."""
-
-    kind: Literal["git"]
-    url: str
-    """Anything that `git clone` takes: an https address or the path of a bare repository."""
-    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
-    include: tuple[str, ...] = (".",)
-
-
-class FolderPackage(Section):
-    """A folder of our own."""
-
-    kind: Literal["folder"]
-    path: str
-    include: tuple[str, ...] = (".",)
-
-
-Package = Annotated[PyPIPackage | GitPackage | FolderPackage, Field(discriminator="kind")]
-
-
-class KernelsSource(Section):
-    """Existing kernels, each a YAML file `<number>_<title>.yaml` that says what to take from which package."""
-
-    kind: Literal["kernels"]
-    path: str
-    """Folder of the YAML files."""
-    levels: dict[int, int] = Field(min_length=1)
-    """`{1: n}`: a folder is one level, with n kernels; what is found is checked against it."""
-    packages: dict[str, Package] = Field(min_length=1)
-    """Name that the entries use -> where its headers come from."""
-    tolerance: Tolerance = Tolerance(atol=1e-4, rtol=1e-4)
-    """Of data types for which an entry names none."""
-
-    @field_validator("levels")
-    @classmethod
-    def _one_level(cls, value: dict[int, int]) -> dict[int, int]:
-        if list(value) != [1]:
-            raise ValueError("a folder of kernels is one level: write {1: <number of kernels>}")
-        return value
-
-
-Source = Annotated[LocalSource | KernelBenchSource | KernelsSource, Field(discriminator="kind")]
 
 
 class Rounds(Section):

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hone.code import commit
-from hone.config import LLM, Experiment, Paths, Settings, Source
+from hone.config import LLM, Experiment, Paths, Settings
+from hone.config_sources import Source
 from hone.errors import MachineError, located
 from hone.files import read_records, write_records
 from hone.records import (

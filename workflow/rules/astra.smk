@@ -4,58 +4,8 @@
 #
 # What a round is told comes from attempts, solutions, builds and traces over the agents' own suite. Evaluations, on all
 # workloads, are read by tables alone.
-SEVERAL_ROLES = [
-    name for name in ROUNDS if settings.experiments[name].method == "astra"
-]
-ONE_AGENT = [name for name in ROUNDS if name not in SEVERAL_ROLES]
 ROUND = (*SELECTION, "language", "samples", "turns", "hardware", "astra")
 ROLE_CODE = ("campaign", "methods", "launcher", "records", "sources/workloads")
-
-
-def visible_workloads_of(wildcards):
-    return [
-        path.replace("/workloads/", "/visible_workloads/", 1)
-        for path in given_workloads(wildcards)
-    ]
-
-
-def turns_before(wildcards):
-    """What became of all turns before, planned once the last one's kernels are there, so that equal ones cut it off.
-
-    But not behind the existing kernel's gate: the inputs of round 1 must be known from the start. Snakemake takes all
-    gates for passed whose jobs seem to have nothing to do, and an edited template would be seen too late.
-    """
-    turns = range(int(wildcards.turn))
-    if turns[-1] > 0:
-        pass_gate(wildcards, turns[-1])
-    stages = ("attempts", "solutions", "builds", "traces")
-    return {stage: [shard(stage, turn) for turn in turns] for stage in stages}
-
-
-def plans_before(wildcards):
-    return [
-        role_file("answers", turn, "planning") for turn in range(1, int(wildcards.turn))
-    ]
-
-
-def notes_before(wildcards):
-    """What the experience role wrote about the kernels of the batches before."""
-    item = settings.experiments[wildcards.experiment]
-    batches = settings.batches(wildcards.experiment)
-    earlier = batches[: batches.index(wildcards.batch)] if item.astra.notes else []
-    return [role_file("answers", item.turns, "experience", batch) for batch in earlier]
-
-
-def conversation_before(kind):
-    """The single agent's prompts or answers of the turn before."""
-
-    def file(wildcards):
-        turn = int(wildcards.turn) - 1
-        if turn == 0:
-            return role_file(kind, 0, "single")
-        return shard({"prompts": "feedback", "answers": "answers"}[kind], turn)
-
-    return file
 
 
 rule show_workloads:
@@ -288,7 +238,7 @@ rule converse:
 rule extract_round:
     input:
         definitions=definitions_of,
-        answers=shard("answers"),
+        answers=behind_last_gate(shard("answers")),
     output:
         attempts=shard("attempts"),
         candidates=shard("candidates"),
@@ -311,7 +261,7 @@ if ROUNDS:
 
     use rule generate as answer_role with:
         input:
-            prompts=role_file("prompts"),
+            prompts=behind_last_gate(role_file("prompts")),
             transcript=transcript,
         output:
             role_file("answers"),

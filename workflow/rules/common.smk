@@ -32,6 +32,10 @@ PROMPTED = [
 # Those that improve existing kernels round by round; the others write theirs from a prompt alone.
 ROUNDS = [name for name in PROMPTED if settings.experiments[name].method in ASTRA]
 FROM_SCRATCH = [name for name in PROMPTED if name not in ROUNDS]
+SEVERAL_ROLES = [
+    name for name in ROUNDS if settings.experiments[name].method == "astra"
+]
+ONE_AGENT = [name for name in ROUNDS if name not in SEVERAL_ROLES]
 GOLD = [name for name, item in settings.experiments.items() if item.method == "gold"]
 FILES = [name for name, item in settings.experiments.items() if item.method == "files"]
 LEVELS = sorted(
@@ -202,11 +206,15 @@ def local_problems(wildcards):
     )
 
 
-def definitions_of(wildcards):
-    """The definition files that hold a batch's problems."""
+def level_files(stage, wildcards):
+    """A stage's files that hold a batch's problems."""
     source = settings.experiments[wildcards.experiment].source
     levels = sorted({level for level, _ in settings.batch(source, wildcards.batch)})
-    return [f"results/definitions/{source}/level{level}.jsonl" for level in levels]
+    return [f"results/{stage}/{source}/level{level}.jsonl" for level in levels]
+
+
+def definitions_of(wildcards):
+    return level_files("definitions", wildcards)
 
 
 def workloads_of(wildcards):
@@ -218,10 +226,7 @@ def workloads_of(wildcards):
 
 def given_workloads(wildcards):
     """All workloads of a batch's problems, held-out ones included."""
-    return [
-        path.replace("/definitions/", "/workloads/", 1)
-        for path in definitions_of(wildcards)
-    ]
+    return level_files("workloads", wildcards)
 
 
 def templates(wildcards):
@@ -251,6 +256,7 @@ def files_of_experiment(wildcards):
 def prompts_of_turn(wildcards):
     if wildcards.turn == "0":
         return first_prompts(wildcards.experiment, wildcards.batch)
+    pass_last_gate(wildcards)
     return shard("feedback")
 
 
@@ -281,3 +287,114 @@ def pass_gate(wildcards, turn):
         checkpoints.round_gate.get(**place, batch=wildcards.batch)
     else:
         checkpoints.gate.get(**place)
+
+
+def pass_last_gate(wildcards):
+    """As `pass_gate`, for the turn before, in rounds.
+
+    Not in round 1, whose inputs must be known from the start: Snakemake takes all gates for passed whose jobs seem to
+    have nothing to do, and an edited template would be seen too late.
+    """
+    if wildcards.experiment in ROUNDS and int(wildcards.turn) > 1:
+        pass_gate(wildcards, int(wildcards.turn) - 1)
+
+
+# Inputs of rounds.
+
+
+def visible_workloads_of(wildcards):
+    return level_files("visible_workloads", wildcards)
+
+
+def turns_before(wildcards):
+    """What became of all turns before."""
+    pass_last_gate(wildcards)
+    turns = range(int(wildcards.turn))
+    stages = ("attempts", "solutions", "builds", "traces")
+    return {stage: [shard(stage, turn) for turn in turns] for stage in stages}
+
+
+def behind_last_gate(path):
+    """A file of this turn, for a job that is planned once the last turn's kernels are there."""
+
+    def file(wildcards):
+        pass_last_gate(wildcards)
+        return path
+
+    return file
+
+
+def plans_before(wildcards):
+    return [
+        role_file("answers", turn, "planning") for turn in range(1, int(wildcards.turn))
+    ]
+
+
+def notes_before(wildcards):
+    """What the experience role wrote about the kernels of the batches before."""
+    item = settings.experiments[wildcards.experiment]
+    batches = settings.batches(wildcards.experiment)
+    earlier = batches[: batches.index(wildcards.batch)] if item.astra.notes else []
+    return [role_file("answers", item.turns, "experience", batch) for batch in earlier]
+
+
+def conversation_before(kind):
+    """The single agent's prompts or answers of the turn before."""
+
+    def file(wildcards):
+        turn = int(wildcards.turn) - 1
+        if turn == 0:
+            return role_file(kind, 0, "single")
+        return shard({"prompts": "feedback", "answers": "answers"}[kind], turn)
+
+    return file
+
+
+def every_suite(experiments):
+    """The suites that the roles of rounds asked for."""
+    return [
+        SUITES.format(experiment=name, model=model_slug(model), batch=batch)
+        for name in experiments
+        for model in settings.experiments[name].models
+        for batch in settings.batches(name)
+    ]
+
+
+# What the tables are made of, by the fields of hone.analysis.run.RunRecords.
+NOT_ROUNDS = [name for name in settings.experiments if name not in ROUNDS]
+RECORDS = {
+    "definitions": [
+        f"results/definitions/{source}/level{level}.jsonl" for source, level in LEVELS
+    ],
+    "unsupported": [
+        f"results/definitions/{source}/level{level}.unsupported.jsonl"
+        for source, level in LEVELS
+    ],
+    "workloads": [
+        f"results/workloads/{source}/level{level}.jsonl" for source, level in LEVELS
+    ],
+    "candidates": every_shard("candidates", settings.experiments),
+    "solutions": every_shard("solutions", [*FILES, *ROUNDS]),
+    "builds": every_shard("builds", settings.experiments),
+    "traces": every_shard("traces", NOT_ROUNDS),
+    "suites": every_suite(ROUNDS),
+    "suite_traces": every_shard("traces", ROUNDS),
+    "evaluations": every_shard("evaluations", ROUNDS),
+    "answers": every_shard("answers", PROMPTED),
+}
+
+
+def records_of(experiment):
+    """What the pages of one experiment are made of."""
+    source = settings.experiments[experiment].source
+    stages = ("candidates", "solutions", "builds", "evaluations", "answers")
+    of_source = ("definitions", "unsupported", "workloads")
+    found = {stage: every_shard(stage, [experiment]) for stage in stages}
+    found |= {
+        name: [path for path in RECORDS[name] if f"/{source}/" in path]
+        for name in of_source
+    }
+    return found | {
+        "suites": every_suite([experiment]),
+        "suite_traces": every_shard("traces", [experiment]),
+    }

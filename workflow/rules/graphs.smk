@@ -1,22 +1,4 @@
 # Graphs that networks are trained on: generated, read from a folder or downloaded -> memory-mapped arrays.
-GRAPH_ARRAYS = ("indptr", "indices", "features", "labels", "train", "valid", "test")
-GRAPH = "results/graphs/{graph}/graph.json"
-
-
-def graph_entry(wildcards):
-    return settings.graphs[wildcards.graph]
-
-
-def graph_inputs(wildcards):
-    """What a graph is made of: files of a folder, a download, or nothing."""
-    entry = graph_entry(wildcards)
-    if not hasattr(entry, "raw_dir"):
-        return []
-    if entry.raw_dir is None:
-        return "results/graphs/{graph}.downloaded"
-    return sorted(
-        str(path) for path in Path(entry.raw_dir).rglob("*") if path.is_file()
-    )
 
 
 rule download_graph:

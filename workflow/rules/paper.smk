@@ -41,68 +41,6 @@ FIGURES = [
 ]
 
 
-def every_suite(experiments):
-    """The suites that the roles of rounds asked for."""
-    return [
-        SUITES.format(experiment=name, model=model_slug(model), batch=batch)
-        for name in experiments
-        for model in settings.experiments[name].models
-        for batch in settings.batches(name)
-    ]
-
-
-def every_inference():
-    """Those of trainings that ask for any."""
-    return [
-        f"results/inference/{TRAINING}.json".format(**key._asdict())
-        for key in TRAINING_KEYS
-        if settings.trainings[key.training].inference.splits
-    ]
-
-
-# What the tables are made of, by the fields of hone.analysis.run.RunRecords.
-NOT_ROUNDS = [name for name in settings.experiments if name not in ROUNDS]
-RECORDS = {
-    "definitions": [
-        f"results/definitions/{source}/level{level}.jsonl" for source, level in LEVELS
-    ],
-    "unsupported": [
-        f"results/definitions/{source}/level{level}.unsupported.jsonl"
-        for source, level in LEVELS
-    ],
-    "workloads": [
-        f"results/workloads/{source}/level{level}.jsonl" for source, level in LEVELS
-    ],
-    "candidates": every_shard("candidates", settings.experiments),
-    "solutions": every_shard("solutions", [*FILES, *ROUNDS]),
-    "builds": every_shard("builds", settings.experiments),
-    "traces": every_shard("traces", NOT_ROUNDS),
-    "suites": every_suite(ROUNDS),
-    "suite_traces": every_shard("traces", ROUNDS),
-    "evaluations": every_shard("evaluations", ROUNDS),
-    "answers": every_shard("answers", PROMPTED),
-    "graphs": sorted({GRAPH.format(graph=key.graph) for key in TRAINING_KEYS}),
-    "trainings": every_training("training"),
-    "inferences": every_inference(),
-}
-
-
-def records_of(experiment):
-    """What the pages of one experiment are made of."""
-    source = settings.experiments[experiment].source
-    stages = ("candidates", "solutions", "builds", "evaluations", "answers")
-    of_source = ("definitions", "unsupported", "workloads")
-    found = {stage: every_shard(stage, [experiment]) for stage in stages}
-    found |= {
-        name: [path for path in RECORDS[name] if f"/{source}/" in path]
-        for name in of_source
-    }
-    return found | {
-        "suites": every_suite([experiment]),
-        "suite_traces": every_shard("traces", [experiment]),
-    }
-
-
 rule tables:
     input:
         **RECORDS,

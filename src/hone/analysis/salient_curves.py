@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from hone.analysis.plotting import MARKERS, PALETTE, colours, distinct, grid, legend_below, markers
 from hone.analysis.salient import FULL_BATCH
 from hone.analysis.salient_accuracy import FULL, MEAN
-from hone.analysis.salient_figures import counted_axis, plain_log_axis
+from hone.analysis.salient_figures import counted_axis, plain_log_axis, some
 
 POINTS = 100.0
 GREYS = ("#8C8C8C", "#4D4D4D", "#B8A888")
@@ -25,8 +25,8 @@ ASIDE = 0.07
 
 def inference_figure(table: pd.DataFrame) -> Figure:
     """Test accuracy against the fan-out of inference: mean and deviation over seeds, a line a model."""
-    table = _some(table, table["split"] == "test")
-    table = _some(table, table["system"] != FULL_BATCH)
+    table = some(table, table["split"] == "test")
+    table = some(table, table["system"] != FULL_BATCH)
     panels = [rows for _, rows in table.groupby(["dataset", "training", "gpus"], sort=False)]
     lines = distinct(zip(table["model"], table["system"], strict=True))
     names = {line: line[0] if table["system"].nunique() == 1 else f"{line[0]}, {line[1]}" for line in lines}
@@ -49,11 +49,6 @@ def inference_figure(table: pd.DataFrame) -> Figure:
         axis.set_title(f"{first['dataset']} ({first['nodes']} nodes, training {first['training']})")
     legend_below(figure, axes)
     return figure
-
-
-def _some(table: pd.DataFrame, wanted: pd.Series[bool]) -> pd.DataFrame:
-    """The wanted rows, or all where there are none of them."""
-    return table[wanted] if wanted.any() else table
 
 
 def reach(fanout: str) -> tuple[float, str]:
@@ -89,7 +84,7 @@ def scaling_figure(table: pd.DataFrame) -> Figure:
     Graphs that were trained on with one number of GPUs alone are left out where there are others.
     """
     spread = table.groupby("dataset")["gpus"].transform("nunique") > 1
-    table = _some(table, spread)
+    table = some(table, spread)
     datasets = distinct(table["dataset"])
     figure, axes = grid(len(datasets), 1, heights_in=[3.6] * len(datasets), width_in=8.4)
     for axis, dataset in zip(axes.flat, datasets, strict=True):

@@ -27,6 +27,11 @@ PANEL_COLUMNS = ["dataset", "training", "model", "gpus"]
 """What the rows of one panel share."""
 
 
+def some(table: pd.DataFrame, wanted: pd.Series[bool]) -> pd.DataFrame:
+    """The wanted rows, or all where there are none of them."""
+    return table[wanted] if wanted.any() else table
+
+
 def panel_title(rows: pd.DataFrame) -> str:
     """`arxiv, sage, 1 GPU (training ladder)`; a CPU is called so."""
     first = rows.iloc[0]
@@ -41,7 +46,11 @@ def processes(row: Any) -> str:
 
 
 def timeline_figure(table: pd.DataFrame) -> Figure:
-    """A panel a system, a lane for everyone who was busy, a bar for each stage of each batch with its number."""
+    """A panel a system, a lane for everyone who was busy, a bar for each stage of each batch with its number.
+
+    Trainings with one system alone are left out where others compare several.
+    """
+    table = some(table, table.groupby(PANEL_COLUMNS)["system"].transform("nunique") > 1)
     panels = [rows for _, rows in table.groupby(["dataset", "training", "model", "gpus", "system"], sort=False)]
     heights = [LANE_IN * rows["lane"].nunique() + 0.75 for rows in panels]
     figure, axes = grid(len(panels), 1, heights_in=heights, width_in=8.0)

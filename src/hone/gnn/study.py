@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from hone.code import commit
 from hone.errors import ConfigError
@@ -48,10 +48,22 @@ class Load:
     large_pages: bool = False
     """The graph is copied into this process's memory in large pages; else the maps of its files are read."""
 
+    @classmethod
+    def for_graph(cls, folder: Path) -> Self:
+        """The paper's load, with smaller batches where the graph has too few training nodes; raises RecordError."""
+        from hone.gnn.graph import Graph
+
+        return cls(batch_size=min(1024, Graph.open(folder).info.num_train))
+
     def columns(self) -> dict[str, str | int]:
         """As the tables say it."""
         fanouts = " ".join(map(str, self.fanouts))
         return {"fanouts": fanouts, "batch_size": self.batch_size, "pages": "large" if self.large_pages else "maps"}
+
+
+def thread_counts(cores: int) -> list[int]:
+    """1, 2, 4, … and as many as there are cores."""
+    return sorted({1 << power for power in range(cores.bit_length()) if 1 << power <= cores} | {cores})
 
 
 def grid() -> list[Design]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from hone.build import build_all
 from hone.build.kernels import kernel_solution
-from hone.config import KernelsSource
+from hone.config_sources import KernelsSource
 from hone.errors import ConfigError, MachineError
 from hone.records import Build, Definition, Workload
 from hone.sources.kernels.define import define

@@ -35,7 +35,9 @@ def kept(sampler, plan):
 
 def equal(one, other):
     pairs = zip(one.device_tensors(), other.device_tensors(), strict=True)
-    return one.index == other.index and torch.equal(one.nodes, other.nodes) and all(torch.equal(*pair) for pair in pairs)
+    return (
+        one.index == other.index and torch.equal(one.nodes, other.nodes) and all(torch.equal(*pair) for pair in pairs)
+    )
 
 
 @pytest.mark.parametrize(("threads", "slots"), [(2, None), (16, None), (16, 3), (3, 1)])

@@ -140,7 +140,7 @@ class Disturbed(Honest):
 
 
 def test_noise_in_most_batches_does_not_make_an_honest_solution_slow(bench):
-    found = measure(bench(Disturbed, protocol=PROTOCOL.model_copy(update={"timing_runs": 12})))
+    found = measure(bench(Disturbed, protocol=PROTOCOL.model_copy(update={"timing_runs": 12, "audit_every": 10**9})))
     assert found.solution.latency_ms == pytest.approx(0.1, rel=0.05)
 
 

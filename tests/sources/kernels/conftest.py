@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.config import FolderPackage, KernelsSource
+from hone.config_sources import FolderPackage, KernelsSource
 
 HEADER = """\
 // The function, and something that nobody calls.

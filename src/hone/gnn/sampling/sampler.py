@@ -101,6 +101,8 @@ class Sampler:
 def _check(fanouts: Sequence[int], threads: int, slots: int) -> None:
     if not 1 <= len(fanouts) <= MAX_HOPS or any(fanout < -1 for fanout in fanouts):
         said = f"cannot sample with fan-outs {list(fanouts)}"
-        raise SamplerError(said, where="fanouts", remedy=f"1 to {MAX_HOPS} of them, each at least -1, which takes all neighbours")
+        raise SamplerError(
+            said, where="fanouts", remedy=f"1 to {MAX_HOPS} of them, each at least -1, which takes all neighbours"
+        )
     if threads < 0 or slots < 1:
         raise SamplerError(f"cannot work with {threads} threads and {slots} slots", where="threads")

@@ -247,8 +247,8 @@ class DeviceTiming:
         """
         samples = self._samples[SOLUTION]
         if statistics.median(self._charges) > 0:
-            limit = statistics.median_low(samples)
-            kept = [place for place, value in enumerate(samples) if value <= limit]
+            lowest = sorted(range(len(samples)), key=samples.__getitem__)
+            kept = sorted(lowest[: (len(samples) + 1) // 2])
             self._samples[SOLUTION] = [samples[place] for place in kept]
             self._charges = [self._charges[place] for place in kept]
 

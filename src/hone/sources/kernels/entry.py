@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from hone.errors import SourceError
 from hone.launcher import C_TYPES, HALF_TYPES
+from hone.operators.replacement import Replacement
 from hone.records import Language, Tolerance
 
 NAME = re.compile(r"(?P<number>\d+)_(?P<title>[A-Za-z]\w*)\.yaml")
@@ -148,6 +149,8 @@ class Entry(Part):
     kernels: dict[str, Kernel] = Field(min_length=1)
     """`upstream` is what solutions start from and are measured against; `current` is today's."""
     operator: Operator | None = None
+    replaces: tuple[Replacement, ...] = ()
+    """Functions of other packages that a kernel of this definition can stand in for."""
     tolerances: dict[str, Tolerance] = {}
     """Data type -> tolerance."""
     workloads: tuple[Shape, ...] = Field(min_length=1)

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hone.config import KernelsSource, Package, closest
+from hone.config import closest
+from hone.config_sources import KernelsSource, Package
 from hone.errors import SourceError, located
 from hone.records import Upstream, Versioned
 from hone.sources.kernels.entry import Entry, Kernel, parse_entry, parse_name

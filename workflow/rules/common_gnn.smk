@@ -1,0 +1,83 @@
+# What the rules of graphs and trainings share: paths, and the functions that give them their inputs.
+from hone.config_trainings import TrainingKey, training_keys
+from hone.gnn.job import TrainingJob
+
+GRAPH_ARRAYS = ("indptr", "indices", "features", "labels", "train", "valid", "test")
+GRAPH = "results/graphs/{graph}/graph.json"
+
+
+def graph_entry(wildcards):
+    return settings.graphs[wildcards.graph]
+
+
+def graph_inputs(wildcards):
+    """What a graph is made of: files of a folder, a download, or nothing."""
+    entry = graph_entry(wildcards)
+    if not hasattr(entry, "raw_dir"):
+        return []
+    if entry.raw_dir is None:
+        return "results/graphs/{graph}.downloaded"
+    return sorted(
+        str(path) for path in Path(entry.raw_dir).rglob("*") if path.is_file()
+    )
+
+
+TRAINING = "{training}/{graph}/{model}/{system}/gpus{gpus}/seed{seed}"
+TRAINING_KEYS = list(training_keys(settings.trainings))
+TRAINED = {
+    "graph": "|".join(settings.graphs) or "(?!)",
+    "training": "|".join(settings.trainings) or "(?!)",
+    "system": "[a-z_]+",
+    "gpus": r"\d+",
+    "seed": r"\d+",
+}
+
+
+def every_training(folder):
+    """The records of `training` or `inference` that the config asks for."""
+    return [
+        f"results/{folder}/{TRAINING}.json".format(**key._asdict())
+        for key in TRAINING_KEYS
+    ]
+
+
+def training_of(wildcards):
+    return settings.trainings[wildcards.training]
+
+
+def training_job(*without):
+    """What a job is told, less what it does not depend on."""
+
+    def told(wildcards):
+        values = {**wildcards, "gpus": int(wildcards.gpus), "seed": int(wildcards.seed)}
+        key = TrainingKey(**{name: values[name] for name in TrainingKey._fields})
+        job = TrainingJob.of(key, training_of(wildcards))
+        return job.model_dump(mode="json", exclude=set(without))
+
+    return told
+
+
+def training_cores(wildcards):
+    """Of all processes; a machine with fewer cores trains one model at a time."""
+    item = settings.trainings[wildcards["training"]]
+    return int(wildcards["gpus"]) * (item.threads + item.compute_threads)
+
+
+def training_gpus(wildcards):
+    return int(wildcards.gpus) if training_of(wildcards).device == "cuda" else 0
+
+
+def every_inference():
+    """Those of trainings that ask for any."""
+    return [
+        f"results/inference/{TRAINING}.json".format(**key._asdict())
+        for key in TRAINING_KEYS
+        if settings.trainings[key.training].inference.splits
+    ]
+
+
+RECORDS |= {
+    "graphs": sorted({GRAPH.format(graph=key.graph) for key in TRAINING_KEYS}),
+    "trainings": every_training("training"),
+    "inferences": every_inference(),
+}

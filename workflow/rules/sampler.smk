@@ -1,0 +1,70 @@
+# The compiled sampler, its design study and its throughput beside SALIENT's own; asked for by name, not by `all`.
+SAMPLER_SOURCES = sorted(glob("src/hone/gnn/sampling/cpp/*"))
+# Where resources/build_fast_sampler.sh puts SALIENT's sampler; without it there is nothing to compare with.
+FAST_SAMPLER = sorted(glob(".hone/fast_sampler/fast_sampler*.so"))[:1]
+
+
+def sampled_graph(wildcards):
+    """A prepared graph and its arrays."""
+    arrays = [f"results/graphs/{wildcards.graph}/{array}.npy" for array in GRAPH_ARRAYS]
+    return [GRAPH.format(graph=wildcards.graph), *arrays]
+
+
+rule sampler_build:
+    # Seconds; a machine with another processor compiles its own from the same sources.
+    input:
+        SAMPLER_SOURCES,
+    output:
+        "results/sampler/build.json",
+    log:
+        "results/logs/sampler_build.log",
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        store=settings.paths.store,
+        code=code_digest("build", "gnn/sampling"),
+    script:
+        "../scripts/sampler_build.py"
+
+
+rule sampler_study:
+    # 122 designs on the same batches: minutes at papers100M size. Nothing else should run meanwhile.
+    input:
+        sampled_graph,
+        SAMPLER_SOURCES,
+    output:
+        "results/sampler/{graph}/salient_sampler_study.csv",
+    log:
+        "results/logs/sampler_study/{graph}.log",
+    wildcard_constraints:
+        graph=only(settings.graphs),
+    conda:
+        "../../envs/hone.yaml"
+    threads: workflow.cores or 1
+    params:
+        store=settings.paths.store,
+        code=code_digest("gnn/sampling", "gnn/study"),
+    script:
+        "../scripts/sampler_study.py"
+
+
+rule sampler_benchmark:
+    # Batches prepared in a second, with 1, 2, 4, … threads up to all cores; into page-locked memory beside a GPU.
+    input:
+        sampled_graph,
+        SAMPLER_SOURCES,
+        fast_sampler=FAST_SAMPLER,
+    output:
+        "results/sampler/{graph}/salient_threads.csv",
+    log:
+        "results/logs/sampler_benchmark/{graph}.log",
+    wildcard_constraints:
+        graph=only(settings.graphs),
+    conda:
+        "../../envs/hone.yaml"
+    threads: workflow.cores or 1
+    params:
+        store=settings.paths.store,
+        code=code_digest("gnn/sampling", "gnn/study"),
+    script:
+        "../scripts/sampler_benchmark.py"

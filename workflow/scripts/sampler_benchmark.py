@@ -1,0 +1,16 @@
+"""Throughput of batch preparation on one graph, by threads."""
+
+from pathlib import Path
+
+from hone.gnn.study import Load, thread_counts, throughput
+from hone.stage import reported
+
+with reported(snakemake.log):
+    throughput(
+        Path(snakemake.input[0]).parent,
+        Path(snakemake.output[0]),
+        store=Path(snakemake.params.store),
+        load=Load.for_graph(Path(snakemake.input[0]).parent),
+        threads=thread_counts(snakemake.threads),
+        fast_sampler=next(iter(map(Path, snakemake.input.get("fast_sampler", []))), None),
+    )

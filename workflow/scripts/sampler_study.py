@@ -1,0 +1,14 @@
+"""The sampler's design study on one graph."""
+
+from pathlib import Path
+
+from hone.gnn.study import Load, explore
+from hone.stage import reported
+
+with reported(snakemake.log):
+    explore(
+        Path(snakemake.input[0]).parent,
+        Path(snakemake.output[0]),
+        store=Path(snakemake.params.store),
+        load=Load.for_graph(Path(snakemake.input[0]).parent),
+    )
