@@ -136,9 +136,10 @@ class Training(Overrides):
     """Batches of the last epoch whose spans are kept for the figure."""
 
     @model_validator(mode="after")
-    def _full_batch_alone(self) -> Self:
-        if "full_batch" in self.systems and self.gpus != (1,):
-            raise ValueError("full_batch trains in one process: write gpus: [1]")
+    def _possible_systems(self) -> Self:
+        for system in ("full_batch", "pyg"):
+            if system in self.systems and self.gpus != (1,):
+                raise ValueError(f"{system} trains in one process: write gpus: [1]")
         if "device" in self.systems:
             raise ValueError("systems: device does not exist yet")
         return self

@@ -30,7 +30,9 @@ def test_speedups_are_over_the_least_threads_and_over_the_authors_sampler():
     assert (rows[0]["device"], rows[0]["commit"], rows[0]["protocol"]) == ("Test GPU", "commit", "")
 
 
-@pytest.mark.parametrize("changes", [{"fanouts": "20,20,20"}, {"batch_size": 512}, {"graph": "other"}])
+@pytest.mark.parametrize(
+    "changes", [{"fanouts": "20,20,20"}, {"batch_size": 512}, {"graph": "other"}, {"pages": "large"}]
+)
 def test_other_work_is_no_comparison(changes):
     made = Trainings()
     made.prepare("salient", 1, 20.0)
@@ -43,6 +45,8 @@ def test_further_columns_and_empty_cells_are_allowed(tmp_path):
     path.write_text("graph,system,threads,batch_ms,unique_nodes,sampled_edges,map\ng,hone,2,1.5,1000,,swiss\n")
     (row,) = read_preparations(path)
     assert (row.threads, row.batch_ms, row.sampled_edges, row.fanouts) == (2, 1.5, None, "")
+    (shown,) = thread_rows([row.model_copy(update={"fanouts": "15 10 5"})], PROVENANCE)
+    assert shown["fanouts"] == "15,10,5"  # as the tables of trainings write it
 
 
 @pytest.mark.parametrize(("line", "field"), [("g,hone,two,1.5,10", "threads"), ("g,hone,2,,10", "batch_ms")])

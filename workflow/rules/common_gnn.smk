@@ -76,8 +76,23 @@ def every_inference():
     ]
 
 
+def compared_graphs():
+    """Graphs on which systems are compared: there batch preparation is measured alone, too."""
+    return sorted(
+        {
+            graph
+            for item in settings.trainings.values()
+            if len(item.systems) > 1
+            for graph in item.graphs
+        }
+    )
+
+
 RECORDS |= {
     "graphs": sorted({GRAPH.format(graph=key.graph) for key in TRAINING_KEYS}),
     "trainings": every_training("training"),
     "inferences": every_inference(),
+    "preparations": [
+        f"results/sampler/{graph}/salient_threads.csv" for graph in compared_graphs()
+    ],
 }

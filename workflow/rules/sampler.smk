@@ -1,4 +1,4 @@
-# The compiled sampler, its design study and its throughput beside SALIENT's own; asked for by name, not by `all`.
+# The compiled sampler, its throughput beside SALIENT's own, and its design study; `all` does without the study.
 SAMPLER_SOURCES = sorted(glob("src/hone/gnn/sampling/cpp/*"))
 # Where resources/build_fast_sampler.sh puts SALIENT's sampler; without it there is nothing to compare with.
 FAST_SAMPLER = sorted(glob(".hone/fast_sampler/fast_sampler*.so"))[:1]

@@ -240,7 +240,10 @@ def _printed_speedups(axis: Axes, rows: pd.DataFrame) -> None:
 
 
 def threads_figure(table: pd.DataFrame) -> Figure:
-    """Milliseconds to a prepared batch against threads, both on log axes; a line a system, dotted where ideal."""
+    """Milliseconds to a prepared batch against threads: median and range of the rounds, a line a system; log axes.
+
+    Dotted: as if threads shared the work of the least of them without loss.
+    """
     graphs = distinct(table["graph"])
     systems = distinct(table["system"])
     colour, marker = colours(systems), markers(systems)
@@ -249,8 +252,10 @@ def threads_figure(table: pd.DataFrame) -> Figure:
         chosen = table[table["graph"] == graph]
         for system in distinct(chosen["system"]):
             rows = chosen[chosen["system"] == system].sort_values("threads")
-            style: dict[str, Any] = {"color": colour[system], "marker": marker[system], "markersize": 5}
-            axis.plot(rows["threads"], rows["batch_ms"], label=system, **style)
+            style: dict[str, Any] = {"color": colour[system], "marker": marker[system], "markersize": 5, "capsize": 2}
+            spread = [rows["batch_ms"] - rows["batch_ms_low"], rows["batch_ms_high"] - rows["batch_ms"]]
+            error = [part.fillna(0) for part in spread]
+            axis.errorbar(rows["threads"], rows["batch_ms"], yerr=error, label=system, **style)
             ideal = rows["batch_ms"].iloc[0] * rows["threads"].iloc[0] / rows["threads"]
             axis.plot(rows["threads"], ideal, ":", color=colour[system], linewidth=1)
         axis.plot([], [], ":", color="#555555", linewidth=1, label="linear from the least threads")
@@ -258,7 +263,7 @@ def threads_figure(table: pd.DataFrame) -> Figure:
         plain_log_axis(axis)
         axis.set_xlabel("threads (log axis)")
         axis.set_ylabel("ms a batch (log axis)")
-        axis.set_title(str(graph))
+        axis.set_title(f"{graph}: fan-out {chosen['fanouts'].iloc[0]}, batch {chosen['batch_size'].iloc[0]:g}")
     legend_below(figure, axes)
     return figure
 

@@ -29,13 +29,17 @@ class Preparation(Record):
     system: str
     threads: int
     batch_ms: float
-    """Elapsed time over batches."""
+    """Elapsed time over batches: the median over rounds."""
+    batch_ms_low: float | None = None
+    batch_ms_high: float | None = None
     unique_nodes: float
     """Mean per batch."""
     sampled_edges: float | None = None
     batches: float | None = None
     fanouts: str = ""
+    """From the seeds outwards, with spaces or commas between them."""
     batch_size: float | None = None
+    pages: str = ""
     device: str = ""
     driver: str = ""
     torch: str = ""
@@ -71,6 +75,7 @@ def thread_rows(preparations: Sequence[Preparation], provenance: Provenance) -> 
                 {"protocol": "", **{name: getattr(item, name) for name in ("device", "driver", "torch")}}
             )
             | {
+                "fanouts": ",".join(item.fanouts.replace(",", " ").split()),
                 "speedup": min(own, key=lambda other: other.threads).batch_ms / item.batch_ms,
                 "speedup_over_salient": theirs[0].batch_ms / item.batch_ms if theirs else math.nan,
             }
@@ -80,7 +85,7 @@ def thread_rows(preparations: Sequence[Preparation], provenance: Provenance) -> 
 
 def _work(item: Preparation) -> tuple[Any, ...]:
     """What two times must share to be comparable."""
-    return item.graph, item.fanouts, item.batch_size, item.device
+    return item.graph, item.fanouts, item.batch_size, item.pages, item.device
 
 
 def _order(items: Iterable[Preparation]) -> Any:

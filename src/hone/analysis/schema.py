@@ -200,7 +200,7 @@ COLUMNS: dict[str, Column] = {
     "seeds": Column("float", "trainings behind the row, which differ in their seed alone"),
     "epochs": Column("float", "epochs behind the row, of all seeds"),
     "warmup_epochs": Column("float", "epochs left out at the start of each; 0: a run was too short to leave any out"),
-    "batches": Column("float", "batches of an epoch"),
+    "batches": Column("float", "batches of an epoch; salient_threads: batches measured"),
     "unique_nodes": Column("float", "mean distinct nodes of a batch: rows of features that it needs"),
     "sampled_edges": Column("float", "mean sampled edges of a batch, all hops"),
     "peak_memory_bytes": Column("float", "most memory in use: of the GPU, or of the process where there is none"),
@@ -211,7 +211,10 @@ COLUMNS: dict[str, Column] = {
     "efficiency": Column("float", "speedup over the factor by which there are more GPUs: 1 is linear scaling"),
     "hardware": Column("text", "what it ran on"),
     "origin": Column("text", "measured here, or published by others"),
-    "batch_ms": Column("float", "wall milliseconds to a prepared batch: elapsed time over batches"),
+    "batch_ms": Column("float", "wall milliseconds to a prepared batch: elapsed time over batches, median over rounds"),
+    "batch_ms_low": Column("float", "the fastest round"),
+    "batch_ms_high": Column("float", "the slowest round"),
+    "pages": Column("text", "the graph's memory: `maps` of its files, or copied into `large` pages"),
     "speedup_over_salient": Column(
         "float", "batch_ms of the sampler of SALIENT's authors, at as many threads, over ours"
     ),
@@ -335,7 +338,10 @@ TABLES: dict[str, Table] = {
     "salient_threads": Table(
         "Batch preparation by threads",
         ("graph", "system", "threads", "batch_ms", "unique_nodes"),
-        ("sampled_edges", "batches", "fanouts", "batch_size", "speedup", "speedup_over_salient"),
+        (
+            *("speedup", "speedup_over_salient", "batch_ms_low", "batch_ms_high", "sampled_edges", "batches"),
+            *("fanouts", "batch_size", "pages"),
+        ),
     ),
     "salient_inference": Table(
         "Accuracy by the fan-out of inference",

@@ -83,21 +83,21 @@ def own_names(parameters: dict[str, Any]) -> dict[str, Any]:
 class PyGSource:
     """NeighborLoader in worker processes, as its users have it; it needs pyg-lib or torch-sparse to sample.
 
-    Its batch is one subgraph, through which every layer passes all messages.
+    Its batch is one subgraph, through which every layer passes all messages. It draws from generators of its own,
+    which no seed of ours reaches.
     """
 
-    def __init__(self, graph: Graph, fanouts: Sequence[int], *, seed: int, workers: int) -> None:
+    def __init__(self, graph: Graph, fanouts: Sequence[int], *, workers: int) -> None:
         """Raises MachineError where no sampler is installed."""
         pyg = library()
         if not (pyg.typing.WITH_PYG_LIB or pyg.typing.WITH_TORCH_SPARSE):
             remedy = "install pyg-lib for this version of PyTorch, or take pyg out of the training's systems"
             raise MachineError("PyTorch Geometric cannot sample without pyg-lib or torch-sparse", remedy=remedy)
-        self.graph, self.fanouts, self.workers, self.seed = graph, list(fanouts), workers, seed
+        self.fanouts, self.workers = list(fanouts), workers
         self.features, self.labels = graph.tensor("features"), graph.tensor("labels")
         indptr, indices = graph.tensor("indptr"), graph.tensor("indices").long()
-        # `rowptr` of a transposed adjacency holds the neighbours that send to a node: the graph is symmetric.
-        columns = torch.repeat_interleave(torch.arange(graph.info.num_nodes), indptr[1:] - indptr[:-1])
-        self.data = pyg.data.Data(edge_index=torch.stack([indices, columns]), num_nodes=graph.info.num_nodes)
+        targets = torch.repeat_interleave(torch.arange(graph.info.num_nodes), indptr[1:] - indptr[:-1])
+        self.data = pyg.data.Data(edge_index=torch.stack([indices, targets]), num_nodes=graph.info.num_nodes)
 
     def batches(self, plan: Plan, observer: Observer) -> Iterator[Batch]:
         """As BatchSource."""

@@ -7,7 +7,7 @@ turns, so that a machine that slows down slows down all of them.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -158,16 +158,17 @@ def throughput(
 
     opened = Graph.open(graph)
     opened = in_large_pages(opened) if load.large_pages else opened
+    systems = _systems(opened, load, store, fast_sampler, pin_memory)
     found: dict[tuple[str, int], list[EpochTime]] = {}
     for count in threads:
         plan = _plan(opened, load, batches * count)
-        systems = dict(_systems(opened, load, count, store, fast_sampler, pin_memory))
-        for system in systems.values():
+        opened_systems = {name: opens(count) for name, opens in systems.items()}
+        for system in opened_systems.values():
             system.epoch(_plan(opened, load, 2 * count))
         for turn in range(rounds):
-            for name, system in systems.items():
+            for name, system in opened_systems.items():
                 found.setdefault((name, count), []).append(system.epoch(replace(plan, epoch=turn)))
-        for system in systems.values():
+        for system in opened_systems.values():
             system.close()
     rows = _threads_rows(opened, load, found)
     write_table(output, THREADS_COLUMNS, rows)
@@ -175,17 +176,22 @@ def throughput(
 
 
 def _systems(
-    graph: Graph, load: Load, threads: int, store: Path, fast_sampler: Path | None, pin_memory: bool
-) -> Iterator[tuple[str, Preparing]]:
+    graph: Graph, load: Load, store: Path, fast_sampler: Path | None, pin_memory: bool
+) -> dict[str, Callable[[int], Preparing]]:
+    """System -> what opens it with a number of threads."""
     from hone.gnn.sampling import build_sampler
     from hone.gnn.sampling.measure import HoneSampler
     from hone.gnn.sampling.salient import SalientInputs, SalientSampler, load_fast_sampler
 
-    yield HONE, HoneSampler(build_sampler(store), graph, load.fanouts, threads, pin_memory=pin_memory)
+    library = build_sampler(store)
+    systems: dict[str, Callable[[int], Preparing]] = {
+        HONE: lambda threads: HoneSampler(library, graph, load.fanouts, threads, pin_memory=pin_memory)
+    }
     if fast_sampler is not None:
         module = load_fast_sampler(fast_sampler)
         inputs = SalientInputs(graph, large_pages=load.large_pages)
-        yield SALIENT, SalientSampler(module, inputs, load.fanouts, threads, pin_memory=pin_memory)
+        systems[SALIENT] = lambda threads: SalientSampler(module, inputs, load.fanouts, threads, pin_memory=pin_memory)
+    return systems
 
 
 def _threads_rows(graph: Graph, load: Load, found: Mapping[tuple[str, int], Sequence[EpochTime]]) -> list[Row]:

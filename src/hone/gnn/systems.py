@@ -61,7 +61,7 @@ def assemble(
     if system == "pyg":
         from hone.gnn.pyg import PyGSource
 
-        return Pipeline(PyGSource(graph, fanouts, seed=seed, workers=threads), DirectTransfer(device))
+        return Pipeline(PyGSource(graph, fanouts, workers=threads), DirectTransfer(device))
     from hone.gnn.sampling import Sampler
 
     if sampler is None:

@@ -55,7 +55,8 @@ uint64_t digest(const HoneBatch& batch, size_t hops) {
 }
 
 // Digests of all batches of `epochs` epochs; the first one is abandoned after its third batch.
-std::vector<uint64_t> run(const Data& data, const std::vector<int64_t>& fanouts, int64_t threads, int64_t map, bool fused) {
+std::vector<uint64_t> run(const Data& data, const std::vector<int64_t>& fanouts, int64_t threads, int64_t map,
+                          bool fused) {
   char message[256];
   const HoneConfig config = config_of(data, fanouts, threads, map, fused);
   void* sampler = hone_sampler_open(&config, message);

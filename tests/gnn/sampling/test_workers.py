@@ -1,4 +1,4 @@
-"""Threads, slots and their ends: the same batches in order whoever prepares them, memory given back, nothing hanging."""
+"""Threads, slots and their ends: the same batches in order whoever prepares them, memory given back, nothing left."""
 
 import gc
 import multiprocessing

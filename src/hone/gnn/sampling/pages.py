@@ -23,7 +23,7 @@ LARGE_PAGE_BYTES = 1 << 21
 
 
 def in_large_pages(graph: Graph) -> Graph:
-    """The same graph, the arrays that are read at random copied into this process's memory, in large pages where the system has them.
+    """The same graph, what is read at random copied into this process's memory, in large pages if the system has them.
 
     For one process on a machine: each process has its own copy, where maps of the files are shared. Forked processes
     share it. Raises MachineError when the memory is not there.

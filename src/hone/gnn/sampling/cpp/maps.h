@@ -40,7 +40,9 @@ class FlatTable {
   // Fibonacci hashing: neighbouring ids go to distant entries.
   uint32_t home(int32_t id) const { return (static_cast<uint32_t>(id) * 0x9E3779B1u) >> (32 - bits_); }
   uint32_t after(uint32_t place) const { return (place + 1) & mask_; }
-  static uint64_t entry(int32_t id, uint32_t value) { return static_cast<uint64_t>(static_cast<uint32_t>(id)) << 32 | value; }
+  static uint64_t entry(int32_t id, uint32_t value) {
+    return static_cast<uint64_t>(static_cast<uint32_t>(id)) << 32 | value;
+  }
 
   virtual void refill(Array<uint64_t>& old, int64_t old_capacity) = 0;
   ~FlatTable() = default;

@@ -37,7 +37,8 @@ class Mapping {
   static constexpr int64_t kPage = int64_t{1} << 21;
 
   Mapping(int64_t bytes, PinHook pin) : bytes_((bytes + kPage - 1) / kPage * kPage), pin_(pin) {
-    void* found = mmap(nullptr, bytes_ + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    constexpr int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* found = mmap(nullptr, bytes_ + kPage, PROT_READ | PROT_WRITE, kind, -1, 0);
     if (found == MAP_FAILED) throw Error("cannot allocate " + std::to_string(bytes_) + " bytes");
     base_ = found;
     address_ = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(found) + kPage - 1) / kPage * kPage);

@@ -135,7 +135,7 @@ class Preparer {
       const int64_t start = graph_.indptr[node];
       const int64_t degree = graph_.indptr[node + 1] - start;
       const int64_t count = fanout < 0 ? degree : std::min(fanout, degree);
-      if (hop.num_edges + count > kMaxEdges) throw Error("a hop of a batch has 2^31 edges or more; use smaller batches");
+      if (hop.num_edges + count > kMaxEdges) throw Error("a hop has 2^31 edges or more; use smaller batches");
       hop.indices.reserve(hop.num_edges + count, hop.num_edges);
       int32_t* positions = hop.indices.data() + hop.num_edges;
       if (count == degree) {

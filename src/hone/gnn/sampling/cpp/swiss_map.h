@@ -1,5 +1,5 @@
-// The layout of a Swiss table (Abseil, parallel-hashmap): one control byte an entry with seven bits of the hash, sixteen
-// of them compared at once. For the design study: SALIENT's sampler uses such a map.
+// The layout of a Swiss table (Abseil, parallel-hashmap): one control byte an entry with seven bits of the hash,
+// sixteen of them compared at once. For the design study: SALIENT's sampler uses such a map.
 #pragma once
 
 #include <cstdint>
