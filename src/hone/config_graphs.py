@@ -18,7 +18,7 @@ class _Prepared(Section):
     feature_dtype: FeatureDtype = "float16"
     """Of the file, the copies and the model's first layer; `bfloat16` lies on disk as uint16."""
     memory_mib: int = Field(512, ge=1)
-    """Preparing the graph holds at most so much in memory and 64 MiB more, beside the interpreter with its libraries
+    """Preparing the graph holds at most so much in memory and 80 MiB more, beside the interpreter with its libraries
     (about 256 MiB). papers100M needs at least 512. Kinds whose graphs are small (synthetic, planetoid, musae) read
     them whole."""
 

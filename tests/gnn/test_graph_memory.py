@@ -13,7 +13,7 @@ from hone.gnn.prepare import prepare
 from hone.gnn.sharing import mapped_memory, peak_resident_bytes, process_memory
 
 MIB = 1 << 20
-MEMORY_MIB, BEYOND_MIB = 16, 64
+MEMORY_MIB, BEYOND_MIB = 16, 80
 LIKE = {"kind": "papers100m_like", "scale": 0.004, "memory_mib": MEMORY_MIB}
 
 MEASURED = """

@@ -1,6 +1,6 @@
 """Graphs of the config -> prepared folders, as `hone.gnn.graph.Graph` opens them.
 
-Memory: `memory_mib` of the entry and 64 MiB bound what is held beside the interpreter and its libraries. A reader
+Memory: `memory_mib` of the entry and 80 MiB bound what is held beside the interpreter and its libraries. A reader
 gives chunks that fit; edges are sorted outside memory (`hone.gnn.datasets.csr`); features and labels go straight to
 the disk.
 """

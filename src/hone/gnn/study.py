@@ -31,9 +31,20 @@ STUDY_COLUMNS = (
 """Of salient_sampler_study: `speedup` in cpu_ms over the first row, the plainest design; `cpu_ms_low` is the least."""
 THREADS_COLUMNS = (
     *("graph", "system", "threads", "batch_ms", "unique_nodes", "sampled_edges", "batches"),
-    *("fanouts", "batch_size", "pages", "speedup", "speedup_over_salient", "batch_ms_low", "batch_ms_high", *_MACHINE),
+    *(
+        "fanouts",
+        "batch_size",
+        "pages",
+        "speedup",
+        "speedup_over_salient",
+        "batch_ms_low",
+        "batch_ms_high",
+        "cpu_ms",
+        *_MACHINE,
+    ),
 )
-"""Of salient_threads: `speedup` over the same system with the least threads."""
+"""Of salient_threads: `speedup` over the same system with the least threads; `cpu_ms` is processor time a batch, of all
+threads together, which says what a batch costs also where other programs take part of the machine."""
 BLOCKS = (0, 8, 32, 128)
 ROWS_AHEAD = 16
 HONE, SALIENT = "hone", "salient"
@@ -208,6 +219,7 @@ def _threads_rows(graph: Graph, load: Load, found: Mapping[tuple[str, int], Sequ
             "speedup": middle[name, least] / middle[name, count],
             "speedup_over_salient": middle[SALIENT, count] / middle[name, count] if (SALIENT, count) in found else None,
             "batch_ms_low": batch_ms[name, count][0], "batch_ms_high": batch_ms[name, count][-1],
+            "cpu_ms": statistics.median(1e3 * time.cpu_s / time.batches for time in times),
         }  # fmt: skip
         rows.append({**row, **load.columns(), **_machine()})
     return rows

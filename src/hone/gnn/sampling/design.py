@@ -23,7 +23,7 @@ class Design:
     """One of MAPS."""
     bookkeeping: str = "bits"
     """One of BOOKKEEPING."""
-    block: int = 32
+    block: int = 16
     """Nodes that go through a step together while the next step's memory is on its way; 0: nothing is asked for."""
     rows_ahead: int = 16
     """Feature rows that are asked for before they are copied; 0: none."""

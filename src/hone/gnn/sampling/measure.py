@@ -39,6 +39,8 @@ class EpochTime:
     """An epoch of prepared batches that nobody trained on."""
 
     epoch_s: float
+    cpu_s: float
+    """Processor time of the whole process, all its threads together."""
     batches: int
     unique_nodes: int
     """Of all batches together."""
@@ -91,11 +93,11 @@ class HoneSampler:
     def epoch(self, plan: Plan) -> EpochTime:
         """As Preparing."""
         nodes = edges = count = 0
-        start_s = time.perf_counter()
+        start_s, cpu_s = time.perf_counter(), time.process_time()
         for batch in self._sampler.epoch(plan):
             nodes, edges, count = nodes + len(batch.nodes), edges + batch.num_edges, count + 1
             batch.release()
-        return EpochTime(time.perf_counter() - start_s, count, nodes, edges)
+        return EpochTime(time.perf_counter() - start_s, time.process_time() - cpu_s, count, nodes, edges)
 
     def close(self) -> None:
         """As Preparing."""

@@ -47,7 +47,7 @@ class SalientSampler:
 
     def epoch(self, plan: Plan) -> EpochTime:
         """As Preparing."""
-        start_s = time.perf_counter()
+        start_s, cpu_s = time.perf_counter(), time.process_time()
         session = self._module.Session(self._threads, self._threads + QUEUE_AHEAD, self._config(plan))
         nodes = edges = count = 0
         while count < session.num_total_batches:
@@ -59,7 +59,7 @@ class SalientSampler:
             nodes, count = nodes + len(features), count + 1
             edges += sum(len(column) for _, column, _, _ in adjacencies)
             del batch, features, adjacencies
-        return EpochTime(time.perf_counter() - start_s, count, nodes, edges)
+        return EpochTime(time.perf_counter() - start_s, time.process_time() - cpu_s, count, nodes, edges)
 
     def close(self) -> None:
         """As Preparing: its threads belong to the module and end with the process."""

@@ -28,7 +28,7 @@ namespace hone {
 
 // What the design study varies at run time.
 struct Tuning {
-  int64_t block = 32;     // nodes in a block; 0: one by one, nothing is asked for ahead
+  int64_t block = 16;     // nodes in a block; 0: one by one, nothing is asked for ahead
   int64_t rows_ahead = 16;  // 0: rows are not asked for ahead
   bool fused = false;     // rows are copied while sampling goes on, not after it
   bool stream = true;     // rows are written past the caches
