@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parent
-SOURCES = (".py", ".h")
-"""What counts as code: also the headers that extensions are compiled with."""
+SOURCES = (".py", ".h", ".cpp")
+"""What counts as code: also what extensions and samplers are compiled from."""
 
 
 @functools.cache

@@ -80,7 +80,10 @@ class Batch:
             yield self.labels
 
     def mapped(self, change: Callable[[Tensor], Tensor]) -> Batch:
-        """The same batch with every tensor that a step reads replaced by `change` of it; it borrows nothing."""
+        """The same batch with every tensor that a step reads replaced by `change` of it.
+
+        `nodes` stays where it is: in a sampler's slot it is to be read before the original is released.
+        """
         blocks = tuple(
             replace(block, indptr=change(block.indptr), indices=change(block.indices)) for block in self.blocks
         )
