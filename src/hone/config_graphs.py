@@ -57,7 +57,7 @@ class SyntheticGraph(_Split):
 
 
 class PlanetoidGraph(_Prepared):
-    """Cora or CiteSeer as published with Planetoid, with its public split."""
+    """Cora or CiteSeer as published with Planetoid."""
 
     kind: Literal["planetoid"]
     dataset: Literal["cora", "citeseer"]
@@ -67,6 +67,9 @@ class PlanetoidGraph(_Prepared):
     """Compare checksums; `false` for files of another origin in the same format."""
     normalize: bool = False
     """Divide each node's features by their sum."""
+    split: Literal["public", "full"] = "public"
+    """`public`: 20 nodes of each class train; `full`: all labelled nodes that neither validate nor test, as in FastGCN
+    (Chen et al. 2018) and PyTorch Geometric."""
 
 
 class MusaeGraph(_Split):

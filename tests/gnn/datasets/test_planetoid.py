@@ -73,6 +73,14 @@ def test_nodes_labels_and_split_are_the_published_ones(folder, tmp_path):
     assert info.num_edges == 2 * 514
 
 
+def test_the_full_split_trains_on_all_labelled_nodes_that_are_left(folder, tmp_path):
+    prepare("cora", entry(folder[0], split="full"), tmp_path / "graph")
+    graph = Graph.open(tmp_path / "graph")
+    assert graph.train.tolist() == [*range(9), 509], "511 has no label"
+    assert graph.valid.tolist() == list(range(9, 509))
+    assert graph.test.tolist() == sorted(TEST)
+
+
 def test_features_can_be_normalised(folder, tmp_path):
     path, features, _ = folder
     prepare("cora", entry(path, normalize=True, feature_dtype="float32"), tmp_path / "graph")

@@ -55,9 +55,9 @@ DAMAGED = "get the file again"
 def read(entry: PlanetoidGraph, downloads: Path) -> GraphStreams:
     """The graph of a config's entry. Self-loops are left out, as in PyG; duplicates count once.
 
-    Split: the nodes of `x` train, the next 500 validate, those of `test.index` test. CiteSeer's nodes that have
-    neither features nor label get zeros and no label. Raises SourceError: a file missing, another checksum, no such
-    pickle, sizes that do not agree.
+    Split: the nodes of `x` train (of the split `full` all that are left), the next 500 validate, those of `test.index`
+    test. CiteSeer's nodes that have neither features nor label get zeros and no label. Raises SourceError: a file
+    missing, another checksum, no such pickle, sizes that do not agree.
     """
     folder = folder_of(entry, downloads)
     names = {part: f"ind.{entry.dataset}.{part}" for part in PARTS}
@@ -68,6 +68,10 @@ def read(entry: PlanetoidGraph, downloads: Path) -> GraphStreams:
     if entry.normalize:
         features = features / np.maximum(features.sum(axis=1, keepdims=True), 1)
     labels = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), UNLABELLED).astype(np.int64)
+    valid = np.arange(num_train, num_train + NUM_VALID)
+    train = np.arange(num_train)
+    if entry.split == "full":
+        train = np.setdiff1d(np.flatnonzero(labels != UNLABELLED), np.concatenate([valid, test]))
     sources, destinations = _edges(folder / names["graph"])
     return GraphStreams(
         num_nodes=num_nodes,
@@ -76,11 +80,11 @@ def read(entry: PlanetoidGraph, downloads: Path) -> GraphStreams:
         edges=edge_chunks(sources, destinations),
         features=row_chunks(features),
         labels=row_chunks(labels),
-        splits={"train": np.arange(num_train), "valid": np.arange(num_train, num_train + NUM_VALID), "test": test},
+        splits={"train": train, "valid": valid, "test": test},
         source=GraphSource(
             kind=entry.kind,
             location=entry.raw_dir or URL,
-            parameters={"dataset": entry.dataset, "normalize": entry.normalize},
+            parameters={"dataset": entry.dataset, "normalize": entry.normalize, "split": entry.split},
             sha256=checksums,
         ),
         self_loops=False,
