@@ -22,6 +22,12 @@ def graph_inputs(wildcards):
     )
 
 
+def sampled_graph(wildcards):
+    """A prepared graph and its arrays."""
+    arrays = [f"results/graphs/{wildcards.graph}/{array}.npy" for array in GRAPH_ARRAYS]
+    return [GRAPH.format(graph=wildcards.graph), *arrays]
+
+
 TRAINING = "{training}/{graph}/{model}/{system}/gpus{gpus}/seed{seed}"
 TRAINING_KEYS = list(training_keys(settings.trainings))
 TRAINED = {

@@ -4,12 +4,6 @@ SAMPLER_SOURCES = sorted(glob("src/hone/gnn/sampling/cpp/*"))
 FAST_SAMPLER = sorted(glob(".hone/fast_sampler/fast_sampler*.so"))[:1]
 
 
-def sampled_graph(wildcards):
-    """A prepared graph and its arrays."""
-    arrays = [f"results/graphs/{wildcards.graph}/{array}.npy" for array in GRAPH_ARRAYS]
-    return [GRAPH.format(graph=wildcards.graph), *arrays]
-
-
 rule sampler_build:
     # Seconds; a machine with another processor compiles its own from the same sources.
     input:
