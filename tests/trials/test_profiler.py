@@ -17,8 +17,14 @@ def test_a_launch_spans_all_kernels_between_two_flushes():
         (FLUSH, 200.0, 300.0), ("first", 301.0, 304.0),
         (FLUSH, 400.0, 500.0),
     ]  # fmt: skip
-    assert spans(events) == [(2, 5.0), (1, 3.0)]
-    assert spans([("before any flush", 0.0, 1.0)]) == []
+    assert spans(events, 1) == [(2, 5.0), (1, 3.0)]
+    assert spans([("before any flush", 0.0, 1.0)], 1) == []
+
+
+def test_launches_in_a_row_share_the_kernels_between_two_flushes():
+    starts = [(FLUSH, 0.0), ("a", 10.0), ("b", 12.0), ("a", 20.0), ("b", 23.0), (FLUSH, 100.0), ("a", 110.0)]
+    events = [(name, start, start + 1.5) for name, start in starts]
+    assert spans(events, 2) == [(2, 3.5), (2, 4.5)]
 
 
 def test_a_row_has_a_ratio_only_with_both_times(trace):

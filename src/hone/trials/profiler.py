@@ -14,8 +14,10 @@ from hone.records import Build, Definition, Language, Solution, Trace
 from hone.trials.harness import run_watched
 from hone.trials.table import Row
 
-COLUMNS = ("file", "status", "judge_us", "profiler_us", "ratio", "kernels", "launches", "detail")
-"""`profiler_us`: median over launches of first kernel's start to last kernel's end; `ratio`: profiler over judge."""
+COLUMNS = ("file", "status", "judge_us", "profiler_us", "ratio", "alone_us", "kernels", "launches", "detail")
+"""`profiler_us`: median over launches of first kernel's start to last kernel's end, launched in a row on cold data as
+in the judge's batches; `ratio`: profiler over judge. `alone_us`: the same of launches with a flush and a wait between,
+which also find the kernel's code cold."""
 LAUNCHES = 60
 FLUSH_MIB = 256
 TIMEOUT_S = 300.0
@@ -67,6 +69,7 @@ def row(name: str, trace: Trace, measured: dict[str, Any]) -> Row:
         "judge_us": judge_us,
         "profiler_us": profiler_us,
         "ratio": profiler_us / judge_us if profiler_us and judge_us else None,
+        "alone_us": measured.get("alone_us"),
         "kernels": measured.get("kernels"),
         "launches": measured.get("launches"),
         "detail": trace.detail,

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+import torch.utils.cpp_extension
 
 from hone.judge.cuda import batches, candidate_host, memory, models, reference_base, reference_checks
 from hone.judge.cuda import reference_host as reference_host_module

@@ -45,6 +45,7 @@ def import_hosts(kind: str) -> None:
         import hone.judge.cuda.models
         import hone.judge.cuda.reference_host
 
+        hone.judge.cuda.models.import_extension_tools()
         hone.judge.cuda.models.warm_triton()
     elif kind == "plain":
         import hone.judge.child.native

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.utils.cpp_extension  # once in the zygote: it takes a second
 
 from hone.judge.child.models import (
     build_model,

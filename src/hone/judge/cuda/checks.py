@@ -29,6 +29,8 @@ class DeviceTally(Counts):
         for start in range(0, wants.numel(), CHUNK):
             part = slice(start, start + CHUNK)
             want, have = wants[part], gots[part]
+            if torch.equal(want.view(_raw(want)), have.view(_raw(want))):  # a tenth of the passes over memory
+                continue
             wrong = _wrong(self, want, have, atol, rtol)
             count = int(wrong.sum())
             if count and not self.first_wrong:
@@ -41,8 +43,7 @@ class DeviceTally(Counts):
 
 def _wrong(tally: DeviceTally, want: torch.Tensor, have: torch.Tensor, atol: float, rtol: float) -> torch.Tensor:
     if not want.is_floating_point():
-        raw = torch.uint8 if want.dtype is torch.bool else want.dtype  # so that 2 is not true
-        return want.view(raw) != have.view(raw)
+        return want.view(_raw(want)) != have.view(_raw(want))
     wide = torch.float64 if want.dtype is torch.float64 else torch.float32
     wants, haves = want.to(wide), have.to(wide)
     finite = wants.isfinite() & haves.isfinite()
@@ -54,6 +55,11 @@ def _wrong(tally: DeviceTally, want: torch.Tensor, have: torch.Tensor, atol: flo
     relative = torch.where(finite & (size > atol), error / size, 0.0)
     tally.max_rel_error = max(tally.max_rel_error, float(relative.max()))
     return wrong
+
+
+def _raw(tensor: torch.Tensor) -> torch.dtype:
+    """Bytes for flags, so that 2 is not true; else its own type."""
+    return torch.uint8 if tensor.dtype is torch.bool else tensor.dtype
 
 
 def rounding_slack(expected: torch.Tensor, exact: torch.Tensor) -> float:
@@ -109,7 +115,12 @@ def changed_inputs(pristine: Mapping[str, torch.Tensor], now: Mapping[str, torch
 
 
 def _same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
-    return bool(torch.equal(_bytes(left), _bytes(right)))
+    one, other = _bytes(left), _bytes(right)
+    whole = one.numel() // 8 * 8  # eight at a time, where both begin at a multiple of eight
+    if one.storage_offset() % 8 or other.storage_offset() % 8:
+        whole = 0
+    words = torch.equal(one[:whole].view(torch.int64), other[:whole].view(torch.int64))
+    return bool(words and torch.equal(one[whole:], other[whole:]))
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:

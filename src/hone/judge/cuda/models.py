@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -46,6 +47,20 @@ def profile_table(run: Callable[[], object]) -> str:
         torch.cuda.synchronize()
     table = profiler.key_averages().table(sort_by="self_cuda_time_total", row_limit=15)
     return str(table)[:TABLE_CHARACTERS]
+
+
+def import_extension_tools() -> None:
+    """Import what `load_inline` needs, which takes a second, without opening the GPU.
+
+    The import asks whether there is a GPU. PyTorch would ask NVML and never close it, so that the GPU's device file
+    stayed open in this process and in all that are forked from it.
+    """
+    asked = torch.cuda.is_available
+    torch.cuda.is_available = lambda: True
+    try:
+        importlib.import_module("torch.utils.cpp_extension")
+    finally:
+        torch.cuda.is_available = asked
 
 
 def warm_triton() -> None:
