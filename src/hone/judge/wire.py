@@ -24,6 +24,7 @@ On a GPU (`hone.judge.cuda`) runners answer to some more:
     settle    (reference) wait until nobody's work is left on the GPU
     close     (reference) close the gates of a graph's runs; open: open some
     capture   make a graph of one batch; spans: run a batch under CUPTI
+    try_graph (reference) make one and give it back: its number of steps, and whether they are a chain
     arm       (solution) launch the graph, which waits at its gates; collect: read its time
 
 Nothing that comes from a runner is believed but the time at which it came: results are read from the arena.

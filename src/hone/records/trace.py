@@ -80,6 +80,8 @@ class Clock(Record):
     """`events`: device events around a batch of runs; `cupti`: the time in which kernels were busy, for short runs."""
     mode: Literal["stream", "graph"]
     """`graph`: the runs of a batch were captured and replayed, so that no host work lies between kernels."""
+    baselines_mode: Literal["stream", "graph"] | None = None
+    """The same of the baselines, which do not follow a solution that cannot be captured."""
     runs_per_sample: int
     """Runs of a batch, each on inputs and outputs at addresses of their own."""
     solution_wall_ms: float

@@ -79,11 +79,15 @@ class ReferenceProcess:
         self, device: Device, *, run_ms: float = 0.2, captures: bool = True, written: Sequence[str] = (),
         random: bool = False, refuses: Sequence[str] = (), baseline_error: float = 1e-7,
         scalars: Callable[[int], dict[str, Any]] = lambda seed: {}, cupti: bool = True, free_bytes: int = 1 << 30,
+        chain: bool = True, steps: int = 4, launch_ms: float = 0.0,
         bandwidth_gbs: float = 4000.0,
     ) -> None:  # fmt: skip
         self.device = device
         self.run_ms = run_ms
         self.captures = captures
+        self.chain, self.steps = chain, steps
+        self.launch_ms = launch_ms
+        """What the host takes for each run in the stream."""
         self.written, self.random = list(written), random
         self.refuses = refuses
         self.baseline_error = baseline_error
@@ -172,7 +176,11 @@ class ReferenceProcess:
         return {"wall_ms": wall_ms} | ({"late": True} if wall_ms > message["limit_s"] * 1e3 else {})
 
     def _capture(self, _: Any) -> dict[str, Any]:
-        return {"ok": True} if self.captures else {"error": {"kind": "run", "text": "not permitted"}}
+        shape = {"steps": self.steps, "chain": self.chain}
+        return shape if self.captures else {"error": {"kind": "run", "text": "not permitted"}}
+
+    def _try_graph(self, message: dict[str, Any]) -> dict[str, Any]:
+        return self._capture(message)
 
     def _gate_cost(self, _: Any) -> dict[str, Any]:
         return {"gate_ms": GATE_MS}
@@ -184,7 +192,7 @@ class ReferenceProcess:
             self.device.inputs[:count] = [AFTER] * count
         else:
             assert self.device.inputs[:count] == self.device.pristine[:count], "a baseline ran on changed inputs"
-        each = self.run_ms + (GATE_MS if message["mode"] == "graph" else 0.0)
+        each = self.run_ms + (GATE_MS if message["mode"] == "graph" else self.launch_ms)
         return {"device_ms": each * self.device.count}
 
     def _spans(self, _: Any) -> dict[str, Any]:

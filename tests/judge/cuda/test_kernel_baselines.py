@@ -42,6 +42,7 @@ def beside(made, kernel=Honest, run_ms=0.1):
     )  # fmt: skip
     subject.attach(made.reference)
     subject.load(made.reference.plan)
+    subject.graphable = kernel.captures  # as a rehearsal would find
     return subject
 
 

@@ -19,7 +19,10 @@ from hone.sources.workloads import workload_of
 
 pytestmark = pytest.mark.filterwarnings("default:this machine confines")
 ROOT = Path(__file__).parents[3]
-NAMES = ("honest_scale_float4.cu", "honest_torch_rms_norm.py", "zeros.cu", "write_input.cu", "patch_clock.py")
+NAMES = (
+    "honest_scale_float4.cu", "honest_torch_rms_norm.py", "zeros.cu", "write_input.cu", "patch_clock.py",
+    "edits_the_graph.cu",
+)  # fmt: skip
 SHORT = Protocol(
     name="short", device="cuda", correctness_trials=4, distributions=("as_given", "signed", "wide", "sparse"),
     warmup_runs=1, timing_runs=5, timing_seconds=0.3, audit_every=2, run_timeout_s=5.0, memory_limit_gib=16.0,
@@ -63,6 +66,9 @@ def test_a_fixture_ends_as_its_header_says(traces, name):
     lines = header(solution.source, solution.language)
     assert trace.status in {Status(word) for word in statuses(lines["expected"])}, trace.detail
     assert (trace.performance is not None) == (trace.status is Status.PASSED)
+    if trace.performance is not None:  # whatever the solution does, PyTorch's kernels are timed without their launches
+        assert trace.performance.clock.baselines_mode == "graph"
+        assert lines["earns"] == "fast" or trace.performance.speedup("torch_eager") <= 1.05
     if lines["earns"] == "fast":
         assert trace.performance.findings == ()
         assert trace.performance.floor_ms > 0

@@ -52,7 +52,7 @@ def test_an_honest_solution_gets_its_time_and_no_charge(bench, mode, times, copi
     assert found.findings == ()
     assert len(found.solution.samples_ms) == len(found.baselines["torch_eager"].samples_ms) == PROTOCOL.timing_runs
     assert (found.clock.sm_clock_mhz, found.clock.throttled) == (1980, ("power cap",))
-    assert set(made.ground.modes[2:]) == {mode}  # the first two only find out how long a run is
+    assert set(made.ground.modes[-PROTOCOL.timing_runs :]) == {mode}  # those before find out how long a run is
 
 
 @pytest.mark.parametrize("sets", [1, 2, 3, 128])
@@ -77,6 +77,28 @@ def test_what_cannot_be_captured_is_timed_in_the_stream(bench, solution, capture
     found = timed(bench, solution, **SHORT, captures=captures)
     assert found.clock.mode == "stream"
     assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("launch_ms", [0.0, 0.4])
+def test_a_solution_gains_nothing_by_refusing_to_be_captured(bench, launch_ms):
+    found = timed(bench, NotCapturable, **SHORT, launch_ms=launch_ms)
+    assert (found.clock.mode, found.clock.baselines_mode) == ("stream", "graph")
+    assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", [{"chain": False}, {"steps": 5000}, {"captures": False}])
+def test_a_baseline_that_cannot_be_a_graph_puts_all_sides_in_the_stream(bench, shape):
+    found = timed(bench, **SHORT, **shape)
+    assert (found.clock.mode, found.clock.baselines_mode) == ("stream", "stream")
+
+
+def test_a_solution_that_leaves_no_room_for_the_baselines_graph_has_failed(bench):
+    made = bench(run_ms=0.1)
+    made.channel.freeze()
+    assert made.reference.graphable("torch_eager")
+    made.ground.captures = False
+    found = refused(made)
+    assert (found.status, "no longer" in found.detail) == (Status.RUNTIME_ERROR, True)
 
 
 class Restless(Honest):

@@ -168,6 +168,21 @@ def begin_capture(stream: c_void_p) -> None:
     call("cuStreamBeginCapture_v2", stream, c_int(CAPTURE_RELAXED))
 
 
+def captured_steps(stream: c_void_p) -> tuple[int, bool]:
+    """How many steps the graph has that the stream is capturing, and whether each waits for the one before."""
+    status, identity, graph = c_int(), ctypes.c_ulonglong(), c_void_p()
+    call("cuStreamGetCaptureInfo_v2", stream, byref(status), byref(identity), byref(graph), None, None)
+    steps, edges = c_size_t(), c_size_t()
+    call("cuGraphGetNodes", graph, None, byref(steps))
+    call("cuGraphGetEdges", graph, None, None, byref(edges))
+    if edges.value != max(steps.value - 1, 0):
+        return steps.value, False
+    earlier, later = (c_void_p * edges.value)(), (c_void_p * edges.value)()
+    call("cuGraphGetEdges", graph, earlier, later, byref(edges))
+    # With one edge less than steps, no step twice at the same end of an edge, and no cycles: one path.
+    return steps.value, len(set(earlier)) == len(set(later)) == edges.value
+
+
 def end_capture(stream: c_void_p) -> c_void_p:
     """The executable graph of what was captured."""
     graph, executable = c_void_p(), c_void_p()

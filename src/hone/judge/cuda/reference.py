@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,11 @@ from hone.records import Protocol, Status
 
 REGIONS = ("inputs", "outputs", "parameters", "gate")
 SETTLE_LIMIT_S = 5.0
+GRAPH_BELOW_MS = 50.0
+"""Shorter runs are captured as graphs where that is possible: in the stream, launching would be part of their time."""
+MOST_GRAPH_STEPS = 4096
+"""A graph of many more kernels cannot be launched as a whole before it begins."""
+TRIED_SETS = 2
 NO_MEMORY = "the reference needs more GPU memory than is free"
 
 
@@ -44,6 +50,7 @@ class DeviceReference:
         self.plan = plan
         self._protocol = protocol
         self._not_compiled = not_compiled
+        self._graphable: dict[str, bool] = {}
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
         self._runner: Runner = zygote.spawn("cuda_reference", {}, confinement)
         try:
@@ -154,6 +161,32 @@ class DeviceReference:
     def capture(self, baseline: str) -> bool:
         """Whether a batch of the baseline could be made a graph."""
         return self._optional({"do": "capture", "baseline": baseline}) is not None
+
+    def graphable(self, baseline: str) -> bool:
+        """Whether a batch of the baseline can be a graph that can wait at its gate: short, a chain, and not too long.
+
+        Solutions that are the same must come to the same: one whose graph has branches does not wait quietly. Asked
+        for the first time before there is a solution, so that none has a say in it.
+        """
+        if baseline not in self._graphable:
+            self._graphable[baseline] = not self.random and self._try_graph(baseline)
+        return self._graphable[baseline]
+
+    def _try_graph(self, baseline: str) -> bool:
+        sets = min(TRIED_SETS, self.sets)
+        for _ in range(2):  # the first run of a kernel brings its code to the GPU
+            self._show_new(sets)
+            taken_ms = self.batch(baseline, "stream")
+        if taken_ms > sets * GRAPH_BELOW_MS:
+            return False
+        self._show_new(sets)
+        tried = self._optional({"do": "try_graph", "baseline": baseline})
+        return tried is not None and bool(tried["chain"]) and tried["steps"] <= MOST_GRAPH_STEPS
+
+    def _show_new(self, sets: int) -> None:
+        seeds = random.SystemRandom()
+        self.refresh(seeds.getrandbits(30), seeds.getrandbits(30), sets)
+        self.reveal(0, sets)
 
     def gate_ms(self) -> float:
         """What each run of a graph loses at its gate."""

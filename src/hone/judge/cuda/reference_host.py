@@ -116,6 +116,7 @@ class ReferenceHost(ReferenceChecks):
         return {"device_ms": elapsed}
 
     def _capture(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Make a graph of a batch: `steps` that it has, and whether they are a `chain`."""
         name = message["baseline"]
         self._returned = []
         self._graphs.pop(name, None)
@@ -123,10 +124,18 @@ class ReferenceHost(ReferenceChecks):
         with captured_graph() as graph:
             kept = []  # as a solution's: results of all runs at addresses of their own
             for run, items in enumerate(self._arguments):
-                self._gate.wait(ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), run)
+                self._gate.wait(_capturing(), run)
                 kept.append(self._models[name](*items))
+            steps, chain = driver.captured_steps(_capturing())
         self._graphs[name] = graph
-        return {"ok": True}
+        return {"steps": steps, "chain": chain}
+
+    def _try_graph(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """As `capture`, and give the graph and its memory back."""
+        answer = self._capture(message)
+        self._graphs.pop(message["baseline"]).reset()
+        torch.cuda.empty_cache()
+        return answer
 
     def _gate_cost(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """Milliseconds that a batch of graphs loses at each run's gate: a batch of nothing but open gates."""
@@ -155,3 +164,8 @@ class ReferenceHost(ReferenceChecks):
     def _profile(self, _: Mapping[str, Any]) -> dict[str, Any]:
         model, values = self._models["torch_eager"], self._values(self._seed, "as_given")
         return {"table": profile_table(lambda: model(*values))}
+
+
+def _capturing() -> ctypes.c_void_p:
+    """The stream that PyTorch is capturing."""
+    return ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)

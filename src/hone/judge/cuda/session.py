@@ -182,6 +182,7 @@ class DeviceSession(BaseSession):
             compiles = "torch_compile" in self._baselines and not sizes
             self._references[key] = reference = self._new_reference(plan, compiles=compiles)
             if self.protocol.timing and not sizes:
+                self._try_graphs(case, reference)
                 # Before a solution meets the reference: what it does to the GPU cannot make a baseline look wrong.
                 self._drop_kernels()
                 self._kernels = KernelBaselines(
@@ -192,6 +193,12 @@ class DeviceSession(BaseSession):
                 self._refused[case.workload.id] = verdict
             raise
         return self._references[key]
+
+    def _try_graphs(self, case: Case, reference: DeviceReference) -> None:
+        """Find out which of PyTorch's baselines can be graphs, as long as no solution can take the memory for it."""
+        for name in case.baselines_of(self._baselines):
+            if name not in case.kernels and not (name == "torch_compile" and reference.compile_baseline()):
+                reference.graphable(name)
 
     def _start_kernel(self, case: Case, reference: DeviceReference) -> DeviceSubject:
         """A process with an existing kernel that was found right, in all sets of a batch too; raises Verdict."""

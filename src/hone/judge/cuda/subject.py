@@ -42,6 +42,8 @@ class DeviceSubject:
 
         `scratch` is a folder with what a compiler left there; with `compiling` it is filled, and nothing is judged.
         """
+        self.graphable = True
+        """Of an existing kernel: whether it can be timed as a graph, after `DeviceTiming.rehearse`."""
         self._protocol = protocol
         self._solution = solution
         self._artifact = artifact

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from hone.judge.compare import Counts
 from hone.judge.cuda.clock import Observation, believable_busy_ms, floor_ms, unexplained_ms
 from hone.judge.cuda.gpu import Gpu, clocks
-from hone.judge.cuda.reference import DeviceReference
+from hone.judge.cuda.reference import GRAPH_BELOW_MS, DeviceReference
 from hone.judge.cuda.subject import DeviceSubject
 from hone.judge.examine import LEAST_TIMED_RUNS, SOLUTION
 from hone.judge.kernels import blamed_on
@@ -23,8 +23,6 @@ from hone.records import Clock, Performance, Protocol, Status, Timing
 
 Mode = Literal["stream", "graph"]
 
-GRAPH_BELOW_MS = 50.0
-"""Shorter runs are captured as graphs where that is possible: in the stream, launching would be part of their time."""
 LEAST_STREAM_TURNS = 7
 """In the stream, host work is part of the time and spreads by a tenth."""
 BATCH_MS = 4.0
@@ -55,7 +53,8 @@ class DeviceTiming:
         self._protocol = protocol
         self._sets = 1
         self._scalars = scalars[:1]
-        self._mode: Mode = "stream"
+        self._modes: dict[str, Mode] = {}
+        """Of each side; a name that is not there is timed in the stream."""
         self._samples: dict[str, list[float]] = {}
         self._charges: list[float] = []
         self._walls: list[float] = []
@@ -70,7 +69,7 @@ class DeviceTiming:
         """
         names = (SOLUTION, *baselines)
         self._samples = {name: [] for name in names}
-        self._mode = self._choose_mode(baselines)
+        self._choose_modes(baselines)
         started, turns, last = time.monotonic(), -self._protocol.warmup_runs, False
         chance = random.SystemRandom()
         self._split_audit()
@@ -82,9 +81,10 @@ class DeviceTiming:
             self._turn(names, keep=turns > 0, audit=last or chance.random() < 1 / self._protocol.audit_every)
         self._keep_least_disturbed()
         at = clocks(gpu.uuid)
-        busy = self._busy(names) if self._mode == "graph" else {}
+        busy = self._busy(names) if self._mode(SOLUTION) == "graph" else {}
         clock = Clock(
-            source="cupti" if busy else "events", mode=self._mode, runs_per_sample=self._sets,
+            source="cupti" if busy else "events", mode=self._mode(SOLUTION), runs_per_sample=self._sets,
+            baselines_mode=self._mode(baselines[0]) if baselines else None,
             solution_wall_ms=statistics.median(self._walls),
             charged_ms=0.0 if busy else statistics.median(self._charges),
             sm_clock_mhz=at.sm_mhz, memory_clock_mhz=at.memory_mhz, throttled=at.throttled,
@@ -103,21 +103,32 @@ class DeviceTiming:
         findings = ("below_floor",) if solution.latency_ms < BELOW_FLOOR * least else ()
         return Performance(solution=solution, baselines=timings, clock=clock, floor_ms=least, findings=findings)
 
-    def _choose_mode(self, baselines: Sequence[str]) -> Mode:
-        """`graph` where a run is short and all sides can be captured. Also the first warm-up."""
+    def _choose_modes(self, baselines: Sequence[str]) -> None:
+        """Graphs where they are possible. Also the first warm-up.
+
+        The baselines' mode does not depend on the solution: were they launched one by one because the solution cannot
+        be captured, then their launches would be in their time, and it would gain by that. Where a baseline cannot be
+        a graph, all sides are launched one by one.
+        """
         reference, subject = self._reference, self._subject
         for _ in range(2):  # the first run of a kernel brings its code to the GPU
-            longest_ms = max(self._first_ms(name) for name in (SOLUTION, *baselines))
+            first_ms = {name: self._first_ms(name) for name in (SOLUTION, *baselines)}
+        longest_ms = max(first_ms.values())
         self._sets = max(min(2, reference.sets), min(reference.sets, math.ceil(BATCH_MS / max(longest_ms, 1e-3))))
         known = self._scalars = self._scalars * self._sets
         self._prepare(subject)  # with another seed: numbers that depend on it cannot be part of a graph
-        if longest_ms > GRAPH_BELOW_MS or reference.random or self._refresh(subject) != known:
-            return "stream"
+        if reference.random or not all(map(self._graphable, baselines)) or self._refresh(subject) != known:
+            return
         self._reveal()
-        if not all(map(self._capture, baselines)) or not subject.capture() or not self._all_wait_quietly():
-            return "stream"
+        for name in baselines:
+            self._make_graph(name)
+        self._modes = dict.fromkeys(baselines, "graph")
+        if first_ms[SOLUTION] <= GRAPH_BELOW_MS and self._waits_as_graph(SOLUTION):
+            self._modes[SOLUTION] = "graph"
         self._gate_ms = reference.gate_ms()
-        return "graph"
+
+    def _mode(self, name: str) -> Mode:
+        return self._modes.get(name, "stream")
 
     def _first_ms(self, name: str) -> float:
         """One run in the stream, of which the first brings the code of a kernel to the GPU."""
@@ -126,26 +137,32 @@ class DeviceTiming:
             self._reveal()  # a baseline must not run on what others have left of the inputs
             return self._reference.batch(name, "stream")
         with self._blamed(name):
-            return self._side_batch(side, audit=False).claimed_ms
+            return self._side_batch(name, audit=False).claimed_ms
 
-    def _capture(self, name: str) -> bool:
-        """Whether a batch of a baseline could be made a graph."""
-        if name not in self._kernels:
-            return self._reference.capture(name)
+    def _graphable(self, name: str) -> bool:
+        """Whether a baseline can be timed as a graph: what was found out before there was a solution."""
+        kernel = self._kernels.get(name)
+        return kernel.graphable if kernel is not None else self._reference.graphable(name)
+
+    def _make_graph(self, name: str) -> None:
+        """Make a baseline's graph, which was possible without the solution; raises Verdict where it no longer is."""
         with self._blamed(name):
-            self._prepare(self._kernels[name])
-            return self._kernels[name].capture()
+            possible = self._waits_as_graph(name) if name in self._kernels else self._reference.capture(name)
+            if not possible:
+                detail = f"beside it the baseline {name} can no longer be captured as a graph"
+                raise Verdict(Status.RUNTIME_ERROR, detail)
 
-    def _all_wait_quietly(self) -> bool:
-        """Whether every graph leaves the GPU to others while it waits at its gate; only then is a gate of use."""
-        for name, side in self._sides.items():
-            with self._blamed(name):
-                self._prepare(side)
-                self._refresh(side)
-                self._reveal()
-                if not side.waits_quietly(self._reference, self._sets):
-                    return False
-        return True
+    def _waits_as_graph(self, name: str) -> bool:
+        """Whether a side can be a graph, and one that leaves the GPU to others while it waits at its gate."""
+        side = self._sides[name]
+        with self._blamed(name):
+            self._prepare(side)
+            if not side.capture():
+                return False
+            self._prepare(side)
+            self._refresh(side)
+            self._reveal()
+            return side.waits_quietly(self._reference, self._sets)
 
     # -------------------------------------------------------------------------------------------- batches
 
@@ -167,7 +184,7 @@ class DeviceTiming:
         """New inputs of a secret seed, poisoned outputs. The side that will get them is stopped."""
         seed = random.SystemRandom().getrandbits(30)
         scalars = self._reference.refresh(seed, self._forward_seed, self._sets)
-        if scalars != self._scalars and self._mode == "graph":
+        if scalars != self._scalars and self._modes:
             raise Verdict(Status.MACHINE_ERROR, "plain numbers among the inputs change, a graph has them fixed")
         if scalars != self._scalars:  # numbers that change with the seed: rare, and then known to it too early
             self._scalars = scalars
@@ -186,28 +203,28 @@ class DeviceTiming:
             random.SystemRandom().shuffle(order)
         for place, name in enumerate(order):
             if name == SOLUTION:
-                seen = self._side_batch(self._subject, audit=audit)
+                seen = self._side_batch(name, audit=audit)
                 if keep:
                     self._keep(seen)
                 continue
             elapsed = self._baseline_ms(name, fresh=place == 0 or bool(self._reference.written))
             if keep:
-                self._samples[name].append(self._per_run(elapsed))
+                self._samples[name].append(self._per_run(elapsed, name))
 
     def _baseline_ms(self, name: str, *, fresh: bool) -> float:
         """One batch; `fresh`: on new inputs, which a kernel in a process of its own gets in any case."""
         if name in self._kernels:
             with self._blamed(name):
-                return self._side_batch(self._kernels[name], audit=False).claimed_ms
+                return self._side_batch(name, audit=False).claimed_ms
         if fresh:
             self._refresh(self._subject)
         self._reveal()  # again where not fresh: others may have changed what they were shown
-        return self._reference.batch(name, self._mode)
+        return self._reference.batch(name, self._mode(name))
 
-    def _side_batch(self, subject: DeviceSubject, *, audit: bool) -> Observation:
+    def _side_batch(self, name: str, *, audit: bool) -> Observation:
         """One batch, and its audit while it is stopped; Python's results have to be copied by itself before."""
-        reference = self._reference
-        graph = self._mode == "graph"
+        reference, subject = self._reference, self._sides[name]
+        graph = self._mode(name) == "graph"
         self._prepare(subject)
         if graph:
             subject.arm(reference, self._sets)
@@ -228,14 +245,15 @@ class DeviceTiming:
         return seen
 
     def rehearse(self) -> None:
-        """One batch over all sets that there are, audited; raises Verdict when it is wrong."""
+        """One batch over all sets that there are, audited, and whether it can be a graph; raises Verdict when wrong."""
         self._sets = self._reference.sets
         self._scalars = self._scalars * self._sets
-        self._side_batch(self._subject, audit=True)
+        self._side_batch(SOLUTION, audit=True)
+        self._subject.graphable = not self._reference.random and self._waits_as_graph(SOLUTION)
 
     def _enough(self, turns: int, taken_s: float) -> bool:
         """Whether time is up. Where most batches were charged, every turn is taken: it may be the machine's noise."""
-        least = LEAST_TIMED_RUNS if self._mode == "graph" else LEAST_STREAM_TURNS
+        least = LEAST_TIMED_RUNS if self._mode(SOLUTION) == "graph" else LEAST_STREAM_TURNS
         charged = bool(self._charges) and statistics.median(self._charges) > 0
         return taken_s >= self._protocol.timing_seconds and turns >= least and not charged
 
@@ -253,15 +271,16 @@ class DeviceTiming:
             self._charges = [self._charges[place] for place in kept]
 
     def _keep(self, seen: Observation) -> None:
-        usual = self._subject.overhead(self._mode, self._sets)
+        usual = self._subject.overhead(self._mode(SOLUTION), self._sets)
         extra = unexplained_ms(seen, usual)
-        self._samples[SOLUTION].append(self._per_run(seen.claimed_ms + extra))
+        self._samples[SOLUTION].append(self._per_run(seen.claimed_ms + extra, SOLUTION))
         self._charges.append(extra / self._sets)
-        self._walls.append(self._per_run(seen.wall_ms - usual.wall_ms))
+        self._walls.append(self._per_run(seen.wall_ms - usual.wall_ms, SOLUTION))
 
-    def _per_run(self, batch_ms: float) -> float:
+    def _per_run(self, batch_ms: float, name: str) -> float:
         """Of one run, without its gate; never less than a hundredth of what was measured, so that it stays a time."""
-        return max(batch_ms / self._sets - self._gate_ms, batch_ms / self._sets / 100)
+        gate_ms = self._gate_ms if self._mode(name) == "graph" else 0.0
+        return max(batch_ms / self._sets - gate_ms, batch_ms / self._sets / 100)
 
     def _audit(self) -> None:
         """Check outputs of the batch that was just timed."""
@@ -291,11 +310,12 @@ class DeviceTiming:
         chance = random.SystemRandom()
         first = chance.randint(1, max(1, self._sets - 1))
         self._prepare(subject)
-        if self._mode == "graph":
+        graph = self._mode(SOLUTION) == "graph"
+        if graph:
             subject.arm(reference, self._sets)
         self._refresh(subject)
         self._reveal()
-        if self._mode == "stream":
+        if not graph:
             subject.run(first, reference)
             end = first
         else:
@@ -305,7 +325,7 @@ class DeviceTiming:
             end = self._sets
         if first < self._sets and not reference.untouched(first):
             raise Verdict(Status.RUNTIME_ERROR, "it wrote outside its outputs: to those of runs that had not begun")
-        if self._mode == "graph":
+        if graph:
             reference.refresh_rest(first, chance.getrandbits(30))
             if first < self._sets:
                 reference.reveal(first, self._sets)
