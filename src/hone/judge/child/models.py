@@ -22,6 +22,8 @@ TEXT_CHARACTERS = 8_000
 TABLE_CHARACTERS = 20_000
 INSTALLED = re.compile(r"/[^\s\"']*/site-packages/")
 """Where packages lie on a machine is nobody's business: traces and prompts quote errors."""
+PACKAGE = __file__.rpartition("/judge/")[0] + "/"
+"""Where this package lies: its own frames say nothing to the author of a solution."""
 NO_MEMORY = (
     "can't allocate memory", "not enough memory", "bad_alloc", "CUDA out of memory", "nvmlInit_v2_() INTERNAL ASSERT",
 )  # fmt: skip
@@ -146,7 +148,7 @@ def _own_frames(error: BaseException) -> list[str]:
     """The traceback from the first frame of the executed source on, four frames at most, without our own."""
     frames = traceback.extract_tb(error.__traceback__)
     first = next((at for at, frame in enumerate(frames) if frame.filename.startswith("<hone_")), len(frames))
-    chosen = [frame for frame in frames[first:] if "hone/judge" not in frame.filename]
+    chosen = [frame for frame in frames[first:] if not frame.filename.startswith(PACKAGE)]
     lines = [*traceback.format_list(chosen[-4:]), *traceback.format_exception_only(error)]
     own = os.environ.get("HOME", "")  # the judge's scratch folder
     return [INSTALLED.sub("…/site-packages/", line.replace(own, "~") if own else line) for line in lines]
