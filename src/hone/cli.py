@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from hone.cli_operators import app as operators
+from hone.cli_status import status
 from hone.cli_trials import app as trials
 from hone.errors import HoneError
 
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 app.add_typer(operators, name="operator", help="Kernels as PyTorch operators: choose, list, check.")
 app.add_typer(trials, name="trial", help="Try the judge itself: containment, kills, public harness, profiler.")
+app.command()(status)
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="The config that names sources, experiments and protocol.")]
 DEFAULT_CONFIG = Path("config/config.yaml")

@@ -45,6 +45,18 @@ def require_writable(folder: Path) -> None:
         raise MachineError("cannot be written to", where=str(existing), remedy=remedy)
 
 
+def reserve(descriptor: int, size_bytes: int) -> None:
+    """Set disk space aside for an open file, from its beginning; raises OSError where there is too little.
+
+    Some file systems cannot do it; a write is then checked when it happens.
+    """
+    try:
+        os.posix_fallocate(descriptor, 0, size_bytes)
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+            raise
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a whole file or nothing: a reader never sees half of it, an interrupt leaves the old one."""
     write_bytes(path, text.encode("utf-8"))

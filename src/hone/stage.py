@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hone.errors import HoneError
+from hone.files import disk_errors
+
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 @contextmanager
 def reported(logs: Iterable[str]) -> Iterator[None]:
-    """Print a HoneError without a traceback, write it to the rule's log files, and exit with status 1."""
+    """Print a HoneError without a traceback, end the rule's log files with it, and exit with status 1.
+
+    The logs hold what the last try said: earlier ones are removed. Any other error goes there with its traceback.
+    """
+    files = [Path(log) for log in logs]
+    for file in files:
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
     try:
-        yield
+        with _named_disk():
+            yield
     except HoneError as error:
         message = f"error: {error}\n"
         sys.stderr.write(message)
-        for log in logs:
-            with suppress(OSError):  # a full disk is perhaps what the message is about
-                Path(log).write_text(message, encoding="utf-8")
+        _append(files, message)
         raise SystemExit(1) from None
+    except Exception:
+        _append(files, traceback.format_exc())
+        raise
+
+
+@contextmanager
+def _named_disk() -> Iterator[None]:
+    """A full or read-only disk that a library met, in a temporary folder for instance, as a MachineError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in DISK:
+            raise
+        with disk_errors(Path(error.filename or "a file of this job")):
+            raise
+
+
+def _append(files: Iterable[Path], text: str) -> None:
+    for file in files:
+        with suppress(OSError), file.open("a", encoding="utf-8") as log:  # a full disk is perhaps what it is about
+            log.write(text)

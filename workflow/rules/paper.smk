@@ -39,6 +39,14 @@ FIGURES = [
     "llm_cost",
     "judge_cost",
 ]
+# Where the report shows what has a name: by the name's first word.
+CATEGORY = {
+    "kernelbench": "KernelBench",
+    "astra": "Astra",
+    "salient": "SALIENT",
+    "judge": "Judge",
+    "llm": "Cost",
+}
 
 
 rule tables:
@@ -47,11 +55,15 @@ rule tables:
         published=sorted(glob("resources/published/*.csv")),
         copy_bandwidths="resources/hardware/copy_bandwidth.csv",
     output:
-        csv=report(
-            expand("results/tables/{table}.csv", table=TABLES),
-            category="Tables",
-            caption="../report/table.rst",
-        ),
+        csv=[
+            report(
+                f"results/tables/{table}.csv",
+                category=CATEGORY[table.split("_")[0]],
+                subcategory="Tables",
+                caption=f"../report/{table}.rst",
+            )
+            for table in TABLES
+        ],
         md=expand("results/tables/{table}.md", table=TABLES),
     log:
         "results/logs/tables.log",
@@ -92,7 +104,9 @@ if ROUNDS:
             report(
                 directory("results/pages/astra/{experiment}"),
                 patterns=["{kernel}.md"],
-                category="Trajectories",
+                category="Astra",
+                subcategory="Trajectories",
+                labels={"experiment": "{experiment}", "kernel": "{kernel}"},
                 caption="../report/trajectory.rst",
             ),
         log:
@@ -118,11 +132,15 @@ rule figures:
     input:
         expand("results/tables/{table}.csv", table=TABLES),
     output:
-        report(
-            expand("results/figures/{figure}.svg", figure=FIGURES),
-            category="Figures",
-            caption="../report/figure.rst",
-        ),
+        [
+            report(
+                f"results/figures/{figure}.svg",
+                category=CATEGORY[figure.split("_")[0]],
+                subcategory="Figures",
+                caption=f"../report/{figure}.rst",
+            )
+            for figure in FIGURES
+        ],
     log:
         "results/logs/figures.log",
     localrule: True
@@ -140,7 +158,11 @@ rule summary:
         figures=rules.figures.output,
         pages=expand("results/pages/astra/{experiment}", experiment=ROUNDS),
     output:
-        report("results/summary.md", category="Summary"),
+        report(
+            "results/summary.md",
+            category="Summary",
+            caption="../report/summary.rst",
+        ),
     log:
         "results/logs/summary.log",
     localrule: True

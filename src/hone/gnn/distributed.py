@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -118,7 +119,9 @@ def launch(module: str, arguments: list[str], processes: int, log: Path | None =
 
 
 def _explanation(log: Path, number: int = 20) -> str:
-    """What a process said of its own failure, or else the last lines."""
+    """What a process said of its own failure, with the remedy, or else the last lines."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    said = next((line for line in lines if line.startswith("error: ")), None)
-    return said or "\n".join(lines[-number:])
+    first = next((at for at, line in enumerate(lines) if line.startswith("error: ")), None)
+    if first is None:
+        return "\n".join(lines[-number:])
+    return "\n".join([lines[first], *takewhile(lambda line: line.startswith("  "), lines[first + 1 :])])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from hone.files import disk_errors, reserve
 from hone.gnn.learner import autocast, model_input
 from hone.gnn.observer import NullObserver
 from hone.gnn.reference_sampler import ReferenceSampler
@@ -51,7 +52,7 @@ def layerwise_classes(
 
     Every layer but the last is computed once for all nodes of the graph, in chunks. Hidden states lie in mapped files
     in a temporary folder under `scratch`: nodes x hidden numbers for each layer, of which a model that reads only its
-    last state keeps two at a time.
+    last state keeps two at a time. Raises MachineError when the disk is full.
     """
     model.eval()
     features = graph.tensor("features")
@@ -114,6 +115,9 @@ class _LayerPass:
 
 
 def _mapped(path: Path, rows: int, like: Tensor) -> Tensor:
-    """A matrix in a file of its own, of the width and data type of `like`."""
+    """A matrix in a file of its own, of the width and data type of `like`; raises MachineError for a full disk."""
     width = like.shape[1]
+    with disk_errors(path), path.open("wb") as file:
+        # Writing to the map of a file that has no room on the disk would kill this process without a word.
+        reserve(file.fileno(), rows * width * like.element_size())
     return torch.from_file(str(path), shared=True, size=rows * width, dtype=like.dtype).view(rows, width)

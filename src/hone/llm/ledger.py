@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hone.errors import MachineError, RecordError
-from hone.files import disk_errors, read_record
+from hone.files import disk_errors, read_record, reserve
 from hone.llm.names import config_name
 from hone.llm.provider import StoppedError
 from hone.records import Completion, LLMRequest
@@ -134,7 +134,8 @@ class Slot:
             final.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(self._partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
-                _reserve(self._descriptor, reserved_bytes)
+                os.ftruncate(self._descriptor, 0)
+                reserve(self._descriptor, reserved_bytes)
             except BaseException:
                 self.discard()
                 raise
@@ -221,16 +222,6 @@ def describe(entries: Iterable[Completion]) -> list[str]:
         calls, failed, read, written, usd = rows[name]
         lines.append(f"{name:<{width}} {calls:>7.0f} {failed:>7.0f} {read:>12.0f} {written:>12.0f} {usd:>10.4f}")
     return lines
-
-
-def _reserve(descriptor: int, size_bytes: int) -> None:
-    os.ftruncate(descriptor, 0)
-    try:
-        os.posix_fallocate(descriptor, 0, size_bytes)
-    except OSError as error:
-        # Some file systems cannot set space aside; the write is then checked when it happens.
-        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
-            raise
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

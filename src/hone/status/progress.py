@@ -1,0 +1,214 @@
+"""How much of a campaign is done and how much is pending, by section and kind of work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from hone.config import ASTRA, Settings
+from hone.config_trainings import TrainingKey, training_keys
+from hone.llm.ledger import Ledger
+from hone.llm.names import Target, parse_model
+from hone.methods.files import source_files
+from hone.records import LLMRequest, Prompt
+from hone.status import places
+from hone.status.places import Questions, Shard
+from hone.status.reading import (
+    InferenceView,
+    ProblemView,
+    Reader,
+    SolutionView,
+    TraceView,
+    TrainingView,
+    WorkloadView,
+)
+
+Section = Literal["KernelBench", "Astra", "SALIENT"]
+Kind = Literal["calls", "builds", "verdicts", "graphs", "trainings", "inferences"]
+
+
+@dataclass
+class Work:
+    """One kind of work in one section of the campaign."""
+
+    section: Section
+    kind: Kind
+    model: str = ""
+    """Whom calls are made to."""
+    done: int = 0
+    unresolved: int = 0
+    """Of those done: verdicts that say nothing about a solution."""
+    pending: Counter[str | TrainingKey] = field(default_factory=Counter)
+    """What measured rates go by: the experiment of calls, builds and verdicts, the graph, the key of a training."""
+    at_most: bool = False
+    """What is pending depends on results that are not there yet, or may be in ledger or store already."""
+    unsized: int = 0
+    """Further pending solutions, the number of whose workloads is not known yet."""
+
+
+def progress(settings: Settings, reader: Reader) -> list[Work]:
+    """The campaign of a config, section by section; what it does not have is left out.
+
+    Raises RecordError for a damaged file of results, ProviderError for a model without an address.
+    """
+    ledger = Ledger(Path(settings.paths.ledger))
+    found: list[Work] = []
+    for section, names in experiments_of(settings).items():
+        found += _calls(settings, section, names, reader, ledger)
+        found += _kernels(settings, section, names, reader)
+    return [*found, *_trainings(settings, reader)]
+
+
+def experiments_of(settings: Settings) -> dict[Section, list[str]]:
+    """Section -> its experiments: those that write kernels from scratch, and those that improve existing ones."""
+    in_rounds = [name for name, item in settings.experiments.items() if item.method in ASTRA]
+    return {"KernelBench": [name for name in settings.experiments if name not in in_rounds], "Astra": in_rounds}
+
+
+def _calls(
+    settings: Settings, section: Section, names: Iterable[str], reader: Reader, ledger: Ledger
+) -> Iterable[Work]:
+    by_model: dict[str, Work] = {}
+    waiting: set[str] = set()  # one request may serve several experiments
+    for name in names:
+        problems = {batch: len(_problems(settings, name, batch, reader)) for batch in settings.batches(name)}
+        for asked in places.questions(settings, name):
+            model = asked.shard.model
+            work = by_model.setdefault(model, Work(section, "calls", model))
+            answers = reader.count(asked.answers)
+            if answers is not None:
+                work.done += answers
+            elif (prompts := reader.rows(asked.prompts, Prompt)) is not None:
+                target = parse_model(model, settings.llm)
+                _count_asked(work, settings, asked, prompts, target, ledger, waiting)
+            else:
+                work.pending[name] += problems[asked.shard.batch] * asked.samples
+                work.at_most = True
+    return by_model.values()
+
+
+def _count_asked(
+    work: Work, settings: Settings, asked: Questions, prompts: Iterable[Prompt], target: Target, ledger: Ledger,
+    waiting: set[str],
+) -> None:  # fmt: skip
+    """Prompts without a file of answers: an answer that the ledger has is paid for."""
+    sampling = settings.experiments[asked.shard.experiment].sampling
+    for prompt in prompts:
+        for sample in prompt.samples:
+            if target.provider == "recorded":
+                work.pending[asked.shard.experiment] += 1
+                continue
+            request = LLMRequest(
+                provider=target.provider, base_url=target.base_url, model=target.model, messages=prompt.messages,
+                sampling=sampling, sample=sample,
+            )  # fmt: skip
+            key = request.key
+            if ledger.path(key).exists():
+                work.done += 1
+            elif key not in waiting:
+                waiting.add(key)
+                work.pending[asked.shard.experiment] += 1
+
+
+def _kernels(settings: Settings, section: Section, names: Iterable[str], reader: Reader) -> list[Work]:
+    builds, verdicts = Work(section, "builds"), Work(section, "verdicts")
+    for name in names:
+        sizes = _workloads(settings, name, reader)
+        for shard in places.shards(settings, name):
+            expected = _expected_solutions(settings, shard, reader)
+            _count_builds(builds, shard, sum(expected.values()), reader)
+            if section == "Astra":
+                suite = reader.rows(shard.suite, WorkloadView)
+                chosen = None if suite is None else Counter(row.definition for row in suite)
+                _count_verdicts(verdicts, shard, "traces", expected, chosen, reader)
+                _count_verdicts(verdicts, shard, "evaluations", expected, sizes, reader)
+            else:
+                _count_verdicts(verdicts, shard, "traces", expected, sizes, reader)
+    return [work for work in (builds, verdicts) if work.done or work.pending or work.unsized]
+
+
+def _count_builds(work: Work, shard: Shard, expected: int, reader: Reader) -> None:
+    built = reader.count(shard.path("builds"))
+    if built is not None:
+        work.done += built
+        return
+    work.pending[shard.experiment] += expected
+    work.at_most = True
+
+
+def _count_verdicts(
+    work: Work, shard: Shard, stage: str, expected: Counter[str], sizes: Counter[str] | None, reader: Reader
+) -> None:
+    """`expected`: definition -> solutions; `sizes`: definition -> workloads if not one, None where not known yet."""
+    rows = reader.rows(shard.path(stage), TraceView)
+    if rows is not None:
+        work.done += len(rows)
+        work.unresolved += sum(not row.status.resolved for row in rows)
+        return
+    work.at_most = True
+    if sizes is None:
+        work.unsized += sum(expected.values())
+    else:
+        work.pending[shard.experiment] += sum(number * sizes.get(name, 1) for name, number in expected.items())
+
+
+def _expected_solutions(settings: Settings, shard: Shard, reader: Reader) -> Counter[str]:
+    """Definition -> its solutions in a job: those that are there, or as many as there can be."""
+    rows = reader.rows(shard.path("solutions"), SolutionView)
+    if rows is not None:
+        return Counter(row.definition for row in rows)
+    item = settings.experiments[shard.experiment]
+    if item.files is not None:  # which job a file belongs to is known once they are read
+        first = shard.batch == settings.batches(shard.experiment)[0]
+        return Counter({"": len(source_files(Path(item.files)))} if first else {})
+    existing = item.method in ASTRA and shard.turn == 0
+    samples = 1 if existing else item.samples
+    return Counter(dict.fromkeys(_problems(settings, shard.experiment, shard.batch, reader), samples))
+
+
+def _problems(settings: Settings, experiment: str, batch: str, reader: Reader) -> list[str]:
+    """Names of the definitions of a job; before they are made, of all problems that the config speaks of."""
+    item = settings.experiments[experiment]
+    numbers = [pair for pair in settings.batch(item.source, batch) if item.selects(*pair)]
+    names: list[str] = []
+    for level in sorted({level for level, _ in numbers}):
+        known = reader.rows(places.RESULTS / "definitions" / item.source / f"level{level}.jsonl", ProblemView)
+        if known is None:
+            names += [f"level{level}/{number}" for at, number in numbers if at == level]
+        else:
+            names += [row.name for row in known if (row.level, row.number) in numbers]
+    return names
+
+
+def _workloads(settings: Settings, experiment: str, reader: Reader) -> Counter[str] | None:
+    """Definition -> its workloads: a problem of a benchmark has one, an existing kernel what its file says."""
+    if settings.sources[settings.experiments[experiment].source].kind != "kernels":
+        return Counter()
+    found = [reader.rows(path, WorkloadView) for path in places.definition_files(settings, experiment, "workloads")]
+    if None in found:
+        return None
+    return Counter(row.definition for rows in found for row in rows or ())
+
+
+def _trainings(settings: Settings, reader: Reader) -> Iterator[Work]:
+    graphs, trainings, inferences = (Work("SALIENT", kind) for kind in ("graphs", "trainings", "inferences"))
+    keys = list(training_keys(settings.trainings))
+    for graph in sorted({key.graph for key in keys}):
+        _count_file(graphs, graph, places.graph_file(graph).exists())
+    for key in keys:
+        _count_file(trainings, key, reader.one(places.training_file(key, "training"), TrainingView) is not None)
+        if settings.trainings[key.training].inference.splits:
+            _count_file(inferences, key, reader.one(places.training_file(key, "inference"), InferenceView) is not None)
+        stops = settings.trainings[key.training].hyper(key.graph, key.model).patience_epochs
+        trainings.at_most |= stops is not None and key in trainings.pending
+    yield from (work for work in (graphs, trainings, inferences) if work.done or work.pending)
+
+
+def _count_file(work: Work, key: str | TrainingKey, done: bool) -> None:
+    if done:
+        work.done += 1
+    else:
+        work.pending[key] += 1

@@ -1,0 +1,92 @@
+"""A login node has no PyTorch: it can plan and show the status, and both speak of the same files."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from hone.config import load, read_values
+from hone.config_trainings import training_keys
+from hone.status import places
+from tests.workflow.conftest import ROOT
+
+MODEL = "recorded/miniature"
+ROUNDS = {"source": "existing", "levels": [1], "models": [MODEL], "language": "cpp"}
+SCRATCH = {"source": "miniature", "levels": [1], "models": [MODEL], "language": "cpp"}
+EXPERIMENTS = {
+    "one": {**SCRATCH, "method": "one_shot", "samples": 2},
+    "deep": {**SCRATCH, "method": "refine", "turns": 2},
+    "gold": {"source": "miniature", "levels": [1], "method": "gold"},
+    "astra": {**ROUNDS, "method": "astra", "turns": 3, "astra": {"notes": True}},
+    "single": {**ROUNDS, "method": "astra_single", "turns": 2},
+}
+STAGES = ("answers", "builds", "traces", "evaluations", "suites", "roles", "graphs", "training", "inference")
+
+
+@pytest.fixture(scope="module")
+def login_node(tmp_path_factory):
+    """Runs `python -m …` in a checkout, where importing PyTorch is an error."""
+    folder = tmp_path_factory.mktemp("login")
+    for name in ("Snakefile", "workflow", "resources", "profiles", "config"):
+        (folder / name).symlink_to(ROOT / name)
+    for name in ("torch", "torch_geometric"):
+        (folder / "missing" / name).mkdir(parents=True)
+        (folder / "missing" / name / "__init__.py").write_text(f"raise ImportError('no {name} here')\n")
+    values = read_values(ROOT / "config/config.yaml")
+    values["sources"]["existing"]["levels"] = {1: 8}  # two jobs, so that notes go from one to the other
+    training = {"graphs": ["communities"], "systems": ["plain", "pipelined"], "gpus": [1, 2], "epochs": 1}
+    values |= {"experiments": EXPERIMENTS, "batch_size": 4, "trainings": {"ladder": training}}
+    (folder / "login.yaml").write_text(yaml.safe_dump(values))
+
+    def run(*arguments):
+        search = os.pathsep.join([str(folder / "missing"), *filter(None, [os.environ.get("PYTHONPATH")])])
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": search},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return run, load(values)
+
+
+def inputs(plan, rule):
+    """The input files of a rule's jobs that lie in results/."""
+    lines = re.findall(rf"^(?:local)?rule {rule}:\n    input: (.*)$", plan, re.MULTILINE)
+    assert lines, plan
+    return {path for line in lines for path in line.split(", ") if path.startswith("results/")}
+
+
+def test_the_plan_is_made_of_the_files_that_the_status_looks_for(login_node):
+    run, settings = login_node
+    plan = run("-m", "snakemake", "-n", "--cores", "2", "--configfile", "login.yaml")
+    kernels = [(name, shard) for name in settings.experiments for shard in places.shards(settings, name)]
+    in_rounds = [shard for name, shard in kernels if name in ("astra", "single")]
+    questions = [asked for name in settings.experiments for asked in places.questions(settings, name)]
+    keys = list(training_keys(settings.trainings))
+    expected = {
+        *(shard.path(stage) for _, shard in kernels for stage in ("builds", "traces")),
+        *(shard.path("evaluations") for shard in in_rounds),
+        *(shard.suite for shard in in_rounds),
+        *(asked.answers for asked in questions),
+        *(places.training_file(key, folder) for key in keys for folder in ("training", "inference")),
+        *(places.graph_file(key.graph) for key in keys),
+    }
+    found = {path for path in inputs(plan, "tables") if path.split("/")[1] in STAGES}
+    assert found == set(map(str, expected))
+    # Jobs behind a gate have no inputs yet.
+    prompts = {path for path in inputs(plan, "generate") | inputs(plan, "answer_role") if "TBD" not in path}
+    assert prompts
+    assert prompts <= {str(asked.prompts) for asked in questions}
+
+
+def test_the_status_needs_no_torch(login_node):
+    run, _ = login_node
+    script = "import sys; sys.argv[0] = 'hone'; from hone.cli import main; main()"
+    output = run("-c", script, "status", "--configfile", "login.yaml")
+    assert "Campaign of login.yaml" in output
+    assert "calls recorded/miniature" in output
+    assert "unknown" in output
