@@ -1,0 +1,135 @@
+// Means over neighbours, forward and backward. All sums are float32; rows are of 16-bit numbers.
+#pragma once
+
+#include "common.cuh"
+#include "sample.cuh"
+
+namespace hone {
+
+// Dropout without memory: whether an element is kept is a hash of (key, row, column), the same forward and backward.
+struct Dropout {
+  const uint64_t* key;  // of the batch and the layer; in device memory, because it changes from batch to batch
+  float scale;          // 1 / (1 - p); 0: the state goes through as it is, without ReLU either
+  uint32_t threshold;   // p * 65536: 16 bits below it are dropped
+};
+
+// Factors of eight neighbouring elements of a state: ReLU's derivative where `values` are what ReLU gets, times
+// dropout's. `column` is a multiple of 8.
+__device__ inline void factors(const Dropout& dropout, const Eight& values, int64_t row, int column, float (&out)[8]) {
+  if (dropout.scale == 0.0f) {
+    for (int i = 0; i < 8; ++i) out[i] = 1.0f;
+    return;
+  }
+  const uint64_t place = static_cast<uint64_t>(row) << 16 | static_cast<uint32_t>(column);
+  const uint64_t bits[2] = {mix(*dropout.key + kGolden * (2 * place)), mix(*dropout.key + kGolden * (2 * place + 1))};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float2 pair = widen<__nv_bfloat16>(values.words[i]);
+    const uint32_t both = static_cast<uint32_t>(bits[i / 2] >> (32 * (i % 2)));
+    out[2 * i] = pair.x > 0.0f && (both & 0xFFFFu) >= dropout.threshold ? dropout.scale : 0.0f;
+    out[2 * i + 1] = pair.y > 0.0f && both >> 16 >= dropout.threshold ? dropout.scale : 0.0f;
+  }
+}
+
+// The keys of a batch's dropout, one for each layer; a batch of another rank has others.
+__global__ void dropout_keys(const Progress* progress, uint64_t rank, uint64_t* keys, int layers) {
+  const int64_t layer = global_thread();
+  if (layer >= layers) return;
+  keys[layer] = hop_key(mix(progress->seed) ^ rank, progress->epoch, progress->batch, 1000 + layer);
+}
+
+__device__ inline Eight load(const void* rows, int64_t row, int width, int column) {
+  return *reinterpret_cast<const Eight*>(static_cast<const uint16_t*>(rows) + row * width + column);
+}
+
+__device__ inline void store(void* rows, int64_t row, int64_t width, int64_t column, const Eight& values) {
+  *reinterpret_cast<Eight*>(static_cast<uint16_t*>(rows) + row * width + column) = values;
+}
+
+// The first layer's input: [mean of the neighbours' features | own features] in bfloat16, zeros for rows up to
+// `max_dst` that the batch does not have. Neighbours are global ids: no node of the last hop needs a local one, and no
+// matrix of features is made. `width` is a multiple of 8; `width / 8` threads for each row.
+template <class T>
+__global__ void mean_of_features(Hop hop, const int32_t* nodes, const void* features, int width, void* out) {
+  const int lanes = width / 8;
+  const int64_t row = global_thread() / lanes;
+  const int column = static_cast<int>(global_thread() % lanes) * 8;
+  if (row >= hop.max_dst) return;
+  float mean[8] = {}, own[8] = {};
+  if (row < rows_of(hop)) {
+    const int32_t degree = hop.degrees[row];
+    const int32_t* list = hop.neighbours + row * hop.fanout;
+    const float factor = 1.0f / static_cast<float>(degree > 1 ? degree : 1);
+    const Eight mine = load(features, nodes[row], width, column);
+    int k = 0;
+    for (; k + 5 <= degree; k += 5) {  // five loads under way at a time
+      Eight values[5];
+#pragma unroll
+      for (int i = 0; i < 5; ++i) values[i] = load(features, list[k + i], width, column);
+#pragma unroll
+      for (int i = 0; i < 5; ++i) add<T>(mean, values[i], factor);
+    }
+    for (; k < degree; ++k) add<T>(mean, load(features, list[k], width, column), factor);
+    add<T>(own, mine, 1.0f);
+  }
+  store(out, row, 2 * width, column, narrowed(mean));
+  store(out, row, 2 * width, width + column, narrowed(own));
+}
+
+// A later layer's input: the same of the state before it, which goes through ReLU and dropout on the way.
+__global__ void mean_of_states(Hop hop, const void* states, int width, Dropout dropout, void* out) {
+  const int lanes = width / 8;
+  const int64_t row = global_thread() / lanes;
+  const int column = static_cast<int>(global_thread() % lanes) * 8;
+  if (row >= hop.max_dst) return;
+  float mean[8] = {}, own[8] = {};
+  if (row < rows_of(hop)) {
+    const int32_t degree = hop.degrees[row];
+    const float share = 1.0f / static_cast<float>(degree > 1 ? degree : 1);
+    for (int k = -1; k < degree; ++k) {
+      const int64_t source = k < 0 ? row : hop.neighbours[row * hop.fanout + k];
+      const Eight values = load(states, source, width, column);
+      float factor[8];
+      factors(dropout, values, source, column, factor);
+      float(&sums)[8] = k < 0 ? own : mean;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float2 pair = widen<__nv_bfloat16>(values.words[i]);
+        sums[2 * i] += pair.x * factor[2 * i] * (k < 0 ? 1.0f : share);
+        sums[2 * i + 1] += pair.y * factor[2 * i + 1] * (k < 0 ? 1.0f : share);
+      }
+    }
+  }
+  store(out, row, 2 * width, column, narrowed(mean));
+  store(out, row, 2 * width, width + column, narrowed(own));
+}
+
+// Backward of `mean_of_states`: the gradient of what was stored in `states`, from that of `out`, as a gather over the
+// slots that read each source. Zeros for rows up to `max_src` that the batch does not have. `gradient` may be `states`.
+__global__ void gradient_of_states(
+    Hop hop, const int32_t* offsets, const int32_t* readers, const void* out_gradient, const void* states, int width,
+    Dropout dropout, void* gradient
+) {
+  const int lanes = width / 8;
+  const int64_t source = global_thread() / lanes;
+  const int column = static_cast<int>(global_thread() % lanes) * 8;
+  if (source >= hop.max_src) return;
+  float sums[8] = {};
+  if (source < hop.sizes[hop.index + 1]) {
+    const Eight values = load(states, source, width, column);
+    if (source < rows_of(hop)) add<__nv_bfloat16>(sums, load(out_gradient, source, 2 * width, width + column), 1.0f);
+    const int32_t end = offsets[source + 1];
+    for (int32_t at = offsets[source]; at < end; ++at) {
+      const int32_t row = readers[at] / hop.fanout;
+      const float share = 1.0f / static_cast<float>(hop.degrees[row]);
+      add<__nv_bfloat16>(sums, load(out_gradient, row, 2 * width, column), share);
+    }
+    float factor[8];
+    factors(dropout, values, source, column, factor);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) sums[i] *= factor[i];
+  }
+  store(gradient, source, width, column, narrowed(sums));
+}
+
+}  // namespace hone

@@ -1,0 +1,94 @@
+// Entry points for ctypes: each puts one piece of work on a stream and returns at once.
+#include "aggregate.cuh"
+#include "common.cuh"
+#include "learn.cuh"
+#include "sample.cuh"
+
+using namespace hone;
+
+namespace {
+
+template <int kFanout>
+void draw_up_to(const Progress* progress, Graph graph, Map map, const int32_t* nodes, const Hop& hop, bool last,
+                cudaStream_t stream) {
+  const auto kernel = draw<kFanout>;
+  HONE_LAUNCH(kernel, blocks_for(hop.max_dst, kThreads), kThreads, stream)(progress, graph, map, nodes, hop, last);
+}
+
+}  // namespace
+
+extern "C" {
+
+int hone_max_fanout() { return kMaxFanout; }
+int hone_slots_per_block() { return kSlotsPerBlock; }
+
+void hone_begin_batch(const Progress* progress, Map map, const int64_t* order, int32_t* nodes, int32_t* locals,
+                      int32_t* sizes, int32_t* overflow, int64_t batch_size, cudaStream_t stream) {
+  HONE_LAUNCH(begin_batch, blocks_for(batch_size, kThreads), kThreads, stream)
+  (progress, map, order, nodes, locals, sizes, overflow);
+}
+
+void hone_draw(const Progress* progress, Graph graph, Map map, const int32_t* nodes, Hop hop, int last,
+               cudaStream_t stream) {
+  const auto drawn = hop.fanout <= 5    ? draw_up_to<5>
+                     : hop.fanout <= 10 ? draw_up_to<10>
+                     : hop.fanout <= 15 ? draw_up_to<15>
+                     : hop.fanout <= 20 ? draw_up_to<20>
+                                        : draw_up_to<kMaxFanout>;
+  drawn(progress, graph, map, nodes, hop, last != 0, stream);
+}
+
+// Local ids, and the inverse of the hop; `sorted`: with each source's readers in ascending order.
+void hone_relabel(const Progress* progress, Map map, Hop hop, int32_t* nodes, int32_t* locals, int32_t* counts,
+                  int32_t* ranks, int32_t* offsets, int32_t* readers, uint64_t* published, int32_t* overflow,
+                  int sorted, cudaStream_t stream) {
+  const int64_t slots = static_cast<int64_t>(hop.max_dst) * hop.fanout;
+  HONE_LAUNCH(number_nodes, blocks_for(slots, kSlotsPerBlock), kThreads, stream)
+  (progress, map, hop, nodes, locals, counts, published, overflow);
+  HONE_LAUNCH(relabel, blocks_for(slots, kThreads), kThreads, stream)(map, hop, locals, counts, ranks);
+  HONE_LAUNCH(offset_readers, blocks_for(hop.max_src + 1, kSlotsPerBlock), kThreads, stream)
+  (progress, hop, counts, offsets, published);
+  HONE_LAUNCH(list_readers, blocks_for(slots, kThreads), kThreads, stream)(hop, offsets, ranks, readers);
+  if (sorted) HONE_LAUNCH(sort_readers, blocks_for(hop.max_src, kThreads), kThreads, stream)(hop, offsets, readers);
+}
+
+void hone_end_batch(Progress* progress, cudaStream_t stream) { HONE_LAUNCH(end_batch, 1, 1, stream)(progress); }
+
+void hone_dropout_keys(const Progress* progress, uint64_t rank, uint64_t* keys, int layers, cudaStream_t stream) {
+  HONE_LAUNCH(dropout_keys, 1, 32, stream)(progress, rank, keys, layers);
+}
+
+void hone_mean_of_features(Hop hop, const int32_t* nodes, const void* features, int half, int width, void* out,
+                           cudaStream_t stream) {
+  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_dst) * (width / 8), kThreads);
+  const auto kernel = half ? mean_of_features<__half> : mean_of_features<__nv_bfloat16>;
+  HONE_LAUNCH(kernel, blocks, kThreads, stream)(hop, nodes, features, width, out);
+}
+
+void hone_mean_of_states(Hop hop, const void* states, int width, Dropout dropout, void* out, cudaStream_t stream) {
+  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_dst) * (width / 8), kThreads);
+  HONE_LAUNCH(mean_of_states, blocks, kThreads, stream)(hop, states, width, dropout, out);
+}
+
+void hone_gradient_of_states(Hop hop, const int32_t* offsets, const int32_t* readers, const void* out_gradient,
+                             const void* states, int width, Dropout dropout, void* gradient, cudaStream_t stream) {
+  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_src) * (width / 8), kThreads);
+  HONE_LAUNCH(gradient_of_states, blocks, kThreads, stream)
+  (hop, offsets, readers, out_gradient, states, width, dropout, gradient);
+}
+
+void hone_loss(const int32_t* sizes, const int32_t* nodes, const int64_t* labels, const void* scores, int rows,
+               int classes, int width, const int32_t* global_seeds, float* losses, void* gradient,
+               cudaStream_t stream) {
+  HONE_LAUNCH(loss_and_gradient, blocks_for(static_cast<int64_t>(rows) * 32, kThreads), kThreads, stream)
+  (sizes, nodes, labels, scores, rows, classes, width, global_seeds, losses, gradient);
+}
+
+void hone_adam(int64_t count, const float* gradient, float* parameters, float* first, float* second, void* rounded,
+               const float* rate, const int64_t* steps, float beta1, float beta2, float epsilon, float decay,
+               cudaStream_t stream) {
+  HONE_LAUNCH(adam, blocks_for(count, kThreads), kThreads, stream)
+  (count, gradient, parameters, first, second, rounded, rate, steps, beta1, beta2, epsilon, decay);
+}
+
+}  // extern "C"

@@ -1,0 +1,72 @@
+// The end of a step: loss with its gradient, and Adam.
+#pragma once
+
+#include "common.cuh"
+#include "sample.cuh"
+
+namespace hone {
+
+// Sum over the 32 threads of a warp, for all of them.
+__device__ inline float warp_sum(float value) {
+  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(0xFFFFFFFFu, value, distance);
+  return value;
+}
+
+__device__ inline float warp_max(float value) {
+  for (int distance = 16; distance > 0; distance /= 2) {
+    const float other = __shfl_xor_sync(0xFFFFFFFFu, value, distance);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+// Negative log-likelihood of the labels under softmax, and its gradient by the scores, a warp for each row.
+//
+// scores (rows, width) bfloat16, of which `classes` columns count; losses (rows) float32, zero beyond the batch's seeds;
+// gradient (rows, width) bfloat16, zero there too and in the other columns; of the mean over `global_seeds`.
+__global__ void loss_and_gradient(
+    const int32_t* sizes, const int32_t* nodes, const int64_t* labels, const void* scores, int rows, int classes,
+    int width, const int32_t* global_seeds, float* losses, void* gradient
+) {
+  const int64_t row = global_thread() / 32;
+  const int lane = threadIdx.x % 32;
+  if (row >= rows) return;
+  const auto* mine = static_cast<const __nv_bfloat16*>(scores) + row * width;
+  auto* out = static_cast<__nv_bfloat16*>(gradient) + row * width;
+  const bool there = row < sizes[0];
+  float most = -INFINITY;
+  for (int c = lane; c < classes; c += 32) most = fmaxf(most, __bfloat162float(mine[c]));
+  most = warp_max(most);
+  float sum = 0.0f;
+  for (int c = lane; c < classes; c += 32) sum += expf(__bfloat162float(mine[c]) - most);
+  sum = warp_sum(sum);
+  const int64_t label = there ? labels[nodes[row]] : 0;
+  const float weight = there ? 1.0f / static_cast<float>(*global_seeds) : 0.0f;
+  for (int c = lane; c < width; c += 32) {
+    const float share = c < classes ? expf(__bfloat162float(mine[c]) - most) / sum : 0.0f;
+    out[c] = __float2bfloat16_rn((share - (c == label ? 1.0f : 0.0f)) * weight);
+  }
+  if (lane == 0) losses[row] = there ? logf(sum) + most - __bfloat162float(mine[label]) : 0.0f;
+}
+
+// Adam on all parameters in one piece (Kingma, Ba 2015, as torch.optim.Adam does it, weight decay included).
+//
+// parameters, first, second, gradient (count) float32; rounded (count) bfloat16: what the next step's products read.
+// `steps` is 1 in the first step; `rate` lies in device memory, where a schedule can change it.
+__global__ void adam(
+    int64_t count, const float* gradient, float* parameters, float* first, float* second, void* rounded,
+    const float* rate, const int64_t* steps, float beta1, float beta2, float epsilon, float decay
+) {
+  const int64_t i = global_thread();
+  if (i >= count) return;
+  const float t = static_cast<float>(*steps);
+  const float g = gradient[i] + decay * parameters[i];
+  const float m = first[i] = beta1 * first[i] + (1.0f - beta1) * g;
+  const float v = second[i] = beta2 * second[i] + (1.0f - beta2) * g * g;
+  const float corrected = sqrtf(v / (1.0f - powf(beta2, t))) + epsilon;
+  const float next = parameters[i] - *rate / (1.0f - powf(beta1, t)) * m / corrected;
+  parameters[i] = next;
+  static_cast<__nv_bfloat16*>(rounded)[i] = __float2bfloat16_rn(next);
+}
+
+}  // namespace hone

@@ -1,0 +1,220 @@
+// One hop: neighbours of all nodes found so far, and local ids for them in the order in which a batch meets them, so
+// that a batch is the same as the C++ sampler's, whatever runs first on the GPU.
+#pragma once
+
+#include "common.cuh"
+#include "../../sampling/cpp/random.h"
+
+namespace hone {
+
+constexpr int kMaxFanout = 32;
+constexpr int kSlotsPerThread = 8;
+constexpr int kSlotsPerBlock = kThreads * kSlotsPerThread;
+
+// One hop's part of a batch. Neighbours have fixed places: those of destination i are slots i * fanout and on.
+struct Hop {
+  int32_t fanout;
+  int32_t index;         // 0: the seeds' own neighbours
+  int32_t first_slot;    // of this hop in the batch's numbering
+  int32_t max_dst;       // rows that there is room for
+  int32_t max_src;
+  int32_t* neighbours;   // (max_dst * fanout) global ids; local ones after `relabel`
+  int32_t* degrees;      // (max_dst) neighbours that were drawn
+  int32_t* sizes;        // nodes after each hop: sizes[index] destinations, sizes[index + 1] sources
+};
+
+__device__ inline int32_t rows_of(const Hop& hop) { return hop.sizes[hop.index]; }
+
+// Puts the batch's seeds in front of its nodes. `overflow` becomes 1 in a later hop that finds more than there is room
+// for; the batch is then of no use and has to be made again with more room.
+__global__ void begin_batch(
+    const Progress* progress, Map map, const int64_t* order, int32_t* nodes, int32_t* locals, int32_t* sizes,
+    int32_t* overflow
+) {
+  const int64_t first = progress->batch * progress->batch_size;
+  const int64_t left = progress->num_seeds - first;
+  const int64_t count = left < 0 ? 0 : left < progress->batch_size ? left : progress->batch_size;
+  const int64_t i = global_thread();
+  if (i == 0) {
+    sizes[0] = static_cast<int32_t>(count);
+    *overflow = 0;
+  }
+  if (i >= count) return;
+  const int32_t node = static_cast<int32_t>(order[first + i]);
+  nodes[i] = node;
+  locals[i] = static_cast<int32_t>(i);
+  atomicMin(map.entries + node, tag_of(map, *progress) | static_cast<uint32_t>(i));
+}
+
+// Draws neighbours, a thread for each destination. Unless it is the last hop, every neighbour's map entry becomes the
+// first slot that has it.
+template <int kFanout>
+__global__ void draw(const Progress* progress, Graph graph, Map map, const int32_t* nodes, Hop hop, bool last) {
+  const int64_t row = global_thread();
+  if (row >= rows_of(hop)) return;
+  const int32_t node = nodes[row];
+  const int64_t start = graph.indptr[node];
+  const int64_t degree = graph.indptr[node + 1] - start;
+  const int32_t count = degree < hop.fanout ? static_cast<int32_t>(degree) : hop.fanout;
+  int32_t positions[kFanout];
+  if (count == degree) {
+#pragma unroll
+    for (int k = 0; k < kFanout; ++k) positions[k] = k;
+  } else {  // Floyd's algorithm, as in the C++ sampler's choose.h
+    Stream stream(hop_key(progress->seed, progress->epoch, progress->batch, hop.index), node);
+#pragma unroll
+    for (int k = 0; k < kFanout; ++k) {
+      if (k >= count) break;
+      const int32_t j = static_cast<int32_t>(degree) - count + k;
+      int32_t position = static_cast<int32_t>(stream.below(static_cast<uint32_t>(j) + 1));
+      bool taken = false;
+#pragma unroll
+      for (int i = 0; i < k; ++i) taken |= positions[i] == position;
+      positions[k] = taken ? j : position;
+    }
+  }
+  const uint32_t tag = tag_of(map, *progress);
+  hop.degrees[row] = count;
+#pragma unroll
+  for (int k = 0; k < kFanout; ++k) {
+    if (k >= count) break;
+    const int64_t slot = row * hop.fanout + k;
+    const int32_t found = graph.indices[start + positions[k]];
+    hop.neighbours[slot] = found;
+    if (!last) atomicMin(map.entries + found, tag | static_cast<uint32_t>(hop.first_slot + slot));
+  }
+}
+
+// Exclusive sum over the threads of a block, and the sum of all.
+__device__ inline int32_t block_exclusive_sum(int32_t mine, int32_t& all) {
+  __shared__ int32_t sums[kThreads];
+  const int t = threadIdx.x;
+  sums[t] = mine;
+  __syncthreads();
+  for (int distance = 1; distance < kThreads; distance *= 2) {
+    const int32_t other = t >= distance ? sums[t - distance] : 0;
+    __syncthreads();
+    sums[t] += other;
+    __syncthreads();
+  }
+  all = sums[kThreads - 1];
+  const int32_t before = sums[t] - mine;
+  __syncthreads();
+  return before;
+}
+
+// Sum of what all blocks before this one have published; all blocks of the grid must be resident. `published` holds
+// (turn << 32 | sum) for each block, so that nobody has to clear it: `turn` is new each time.
+__device__ inline int32_t sum_before(uint64_t* published, uint32_t turn, int32_t mine) {
+  __shared__ int32_t before;
+  if (threadIdx.x == 0) {
+    before = 0;
+    atomicExch(reinterpret_cast<unsigned long long*>(published + blockIdx.x),
+               static_cast<unsigned long long>(turn) << 32 | static_cast<uint32_t>(mine));
+  }
+  __syncthreads();
+  int32_t sum = 0;
+  for (unsigned b = threadIdx.x; b < blockIdx.x; b += blockDim.x) {
+    volatile uint64_t* theirs = published + b;
+    uint64_t value = *theirs;
+    while (static_cast<uint32_t>(value >> 32) != turn) value = *theirs;
+    sum += static_cast<int32_t>(static_cast<uint32_t>(value));
+  }
+  if (sum) atomicAdd(&before, sum);
+  __syncthreads();
+  return before;
+}
+
+// Gives local ids to the nodes that this hop met first, in the order of slots, and puts them behind the others.
+// `counts` (max_src) becomes zero, for `relabel`.
+__global__ void number_nodes(
+    const Progress* progress, Map map, Hop hop, int32_t* nodes, int32_t* locals, int32_t* counts,
+    uint64_t* published, int32_t* overflow
+) {
+  const int32_t rows = rows_of(hop);
+  const int64_t slots = static_cast<int64_t>(rows) * hop.fanout;
+  const uint32_t tag = tag_of(map, *progress);
+  const int64_t first = blockIdx.x * static_cast<int64_t>(kSlotsPerBlock) + threadIdx.x * kSlotsPerThread;
+  uint32_t fresh = 0;
+#pragma unroll
+  for (int i = 0; i < kSlotsPerThread; ++i) {
+    const int64_t slot = first + i;
+    if (slot >= slots || slot % hop.fanout >= hop.degrees[slot / hop.fanout]) continue;
+    const uint32_t entry = map.entries[hop.neighbours[slot]];
+    if (entry == (tag | static_cast<uint32_t>(hop.first_slot + slot))) fresh |= 1u << i;
+  }
+  for (int64_t i = global_thread(); i < hop.max_src; i += static_cast<int64_t>(gridDim.x) * blockDim.x) counts[i] = 0;
+  int32_t all;
+  const int32_t within = block_exclusive_sum(__popc(fresh), all);
+  const uint32_t turn = static_cast<uint32_t>(progress->drawn * 8 + hop.index + 1);
+  int32_t local = rows + sum_before(published, turn, all) + within;
+  if (blockIdx.x == gridDim.x - 1 && threadIdx.x == kThreads - 1) {
+    const int32_t total = local + __popc(fresh);
+    hop.sizes[hop.index + 1] = total < hop.max_src ? total : hop.max_src;
+    if (total > hop.max_src) *overflow = 1;
+  }
+#pragma unroll
+  for (int i = 0; i < kSlotsPerThread; ++i) {
+    if (!(fresh >> i & 1)) continue;
+    if (local < hop.max_src) nodes[local] = hop.neighbours[first + i];
+    locals[hop.first_slot + first + i] = local < hop.max_src ? local : 0;
+    ++local;
+  }
+}
+
+// Global ids of neighbours to local ones; `ranks` says how many slots with the same neighbour came before, in no order.
+__global__ void relabel(Map map, Hop hop, const int32_t* locals, int32_t* counts, int32_t* ranks) {
+  const int64_t slot = global_thread();
+  const int64_t row = slot / hop.fanout;
+  if (row >= rows_of(hop) || slot % hop.fanout >= hop.degrees[row]) return;
+  const uint32_t entry = map.entries[hop.neighbours[slot]] & ((1u << map.slot_bits) - 1);
+  const int32_t local = locals[entry];
+  hop.neighbours[slot] = local;
+  ranks[slot] = atomicAdd(counts + local, 1);
+}
+
+// For every source where its slots begin in `readers`: offsets (max_src + 1).
+__global__ void offset_readers(const Progress* progress, Hop hop, const int32_t* counts, int32_t* offsets,
+                               uint64_t* published) {
+  const int32_t sources = hop.sizes[hop.index + 1];
+  const int64_t first = blockIdx.x * static_cast<int64_t>(kSlotsPerBlock) + threadIdx.x * kSlotsPerThread;
+  int32_t mine = 0;
+  for (int i = 0; i < kSlotsPerThread; ++i) mine += first + i < sources ? counts[first + i] : 0;
+  int32_t all;
+  const int32_t within = block_exclusive_sum(mine, all);
+  const uint32_t turn = static_cast<uint32_t>(progress->drawn * 8 + hop.index + 5);
+  int32_t offset = sum_before(published, turn, all) + within;
+  for (int i = 0; i < kSlotsPerThread; ++i) {
+    if (first + i > sources) return;
+    offsets[first + i] = offset;
+    offset += first + i < sources ? counts[first + i] : 0;
+  }
+}
+
+// The slots that read each source, the inverse of `neighbours`: readers[offsets[s]] .. readers[offsets[s + 1] - 1].
+__global__ void list_readers(Hop hop, const int32_t* offsets, const int32_t* ranks, int32_t* readers) {
+  const int64_t slot = global_thread();
+  const int64_t row = slot / hop.fanout;
+  if (row >= rows_of(hop) || slot % hop.fanout >= hop.degrees[row]) return;
+  readers[offsets[hop.neighbours[slot]] + ranks[slot]] = static_cast<int32_t>(slot);
+}
+
+// Each source's readers in ascending order, so that sums over them have the same bits every time. Slow for hubs.
+__global__ void sort_readers(Hop hop, const int32_t* offsets, int32_t* readers) {
+  const int64_t source = global_thread();
+  if (source >= hop.sizes[hop.index + 1]) return;
+  const int32_t begin = offsets[source], end = offsets[source + 1];
+  for (int32_t i = begin + 1; i < end; ++i) {
+    const int32_t slot = readers[i];
+    int32_t at = i;
+    for (; at > begin && readers[at - 1] > slot; --at) readers[at] = readers[at - 1];
+    readers[at] = slot;
+  }
+}
+
+__global__ void end_batch(Progress* progress) {
+  ++progress->batch;
+  ++progress->drawn;
+}
+
+}  // namespace hone
