@@ -20,8 +20,9 @@ check: .venv/.installed
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
+# Two workers; a file's tests stay on one, because they share a run or build on one another.
 pytest: .venv/.installed
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 format: .venv/.installed
 	$(BIN)/ruff format .

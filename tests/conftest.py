@@ -40,6 +40,11 @@ def get_init_inputs():
 '''
 
 
+def pytest_collection_modifyitems(items):
+    """Whole pipelines first: they take minutes, and two workers should end together."""
+    items.sort(key=lambda item: "workflow" not in item.path.parts)
+
+
 @pytest.fixture
 def definition():
     return Definition(

@@ -6,7 +6,9 @@ import pytest
 
 from hone.build import build_all
 from hone.build.kernels import with_kernels
+from hone.judge import session
 from hone.judge.judging import judge_all
+from hone.judge.runner import Zygote
 from hone.records import (
     Argument,
     Definition,
@@ -149,6 +151,32 @@ class Bench:
         return judge_all(solutions, by_solution, known, workloads, protocol, **options)
 
 
+class Lent:
+    """A zygote as a session sees it: closing the session leaves it running."""
+
+    def __init__(self, zygote: Zygote) -> None:
+        self.spawn = zygote.spawn
+
+    def close(self) -> None:
+        """Its owner closes it."""
+
+
+@pytest.fixture(scope="session")
+def lend():
+    """Makes zygotes that last: PyTorch is loaded once for all tests, as it is once for all solutions of a session."""
+    kept: dict[tuple, Zygote] = {}
+
+    def zygote(kind, threads, cpus):
+        key = (kind, threads, tuple(cpus))
+        kept[key] = kept.get(key) or Zygote(kind, threads, cpus)
+        return Lent(kept[key])
+
+    yield zygote
+    for one in kept.values():
+        one.close()
+
+
 @pytest.fixture
-def bench(tmp_path):
+def bench(tmp_path, monkeypatch, lend):
+    monkeypatch.setattr(session, "Zygote", lend)
     return Bench(tmp_path / "store")

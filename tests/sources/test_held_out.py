@@ -39,6 +39,7 @@ def define_text(folder, *texts):
     return define(fetch("tiny", LocalSource(kind="local", path=str(folder), levels={1: len(texts)})), Soundness())
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_problem_without_the_field_has_none_and_keeps_its_text_and_names(tmp_path):
     definition = define_text(tmp_path, PROBLEM)[0][0]
     assert definition.held_out == ()
@@ -67,6 +68,7 @@ def test_equal_held_out_sizes_leave_the_names_open_and_are_refused():
     assert "'rows' is not an axis" in inspected([{"rows": 5, "columns": 5}]).error
 
 
+@pytest.mark.usefixtures("in_process")
 def test_what_is_shown_of_the_problem_lacks_the_sizes(tmp_path):
     definition = define_text(tmp_path, f"{PROBLEM}held_out_sizes = [\n    {{'rows': 5}},\n]\nend = 1\n")[0][0]
     assert definition.held_out == ({"rows": 5},)

@@ -229,7 +229,7 @@ def test_what_does_not_run_says_why_and_what_it_needs(outcome, title, reason, re
 
 def test_a_death_or_a_hang_touches_no_other_problem(tmp_path):
     good = PROBLEMS["1_scalars"]
-    hangs = "\nwhile True: pass\n" + good
+    hangs = "\nimport time\nwhile True: time.sleep(1)\n" + good
     files = files_of(tmp_path, {"1_a": good, "2_dies": DIES, "3_b": good, "4_hangs": hangs, "5_c": good})
     definitions, unsupported = define(files, Soundness(), timeout_s=6)
     assert [definition.number for definition in definitions] == [1, 3, 5]
@@ -258,6 +258,7 @@ def test_the_workload_is_the_problem_as_given(outcome):
     assert loose.id != tight.id
 
 
+@pytest.mark.usefixtures("in_process")
 def test_what_returns_nothing_is_a_problem_only_where_results_are_in_place(tmp_path):
     body = "class Model(nn.Module):\n    def forward(self, x): x.mul_(2)\n"
     rest = "def get_inputs(): return [torch.randn(N, K)]\ndef get_init_inputs(): return []\n"

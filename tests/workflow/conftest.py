@@ -86,10 +86,10 @@ class Pipeline:
     """Runs Snakemake in its folder."""
 
     folder: Path
-    config: str = "tiny.yaml"
+    configs: tuple[str, ...] = ("tiny.yaml",)
 
     def command(self, *arguments):
-        return [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", self.config, *arguments]
+        return [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", *self.configs, *arguments]
 
     def run(self, *arguments, check=True):
         """The run's output, both streams; with `check`, it must exit with 0."""

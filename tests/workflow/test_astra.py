@@ -1,10 +1,14 @@
-"""The rounds as a DAG: what a change asks and judges again. The tests of the first pipeline build on one another."""
+"""The rounds as a DAG: from kernels to tables, figures and trajectory pages, and what a change asks and judges again.
+
+The tests of the first pipeline build on one another.
+"""
 
 import re
 from collections import Counter
 
 import pytest
 
+from hone.analysis.render import read_table
 from hone.files import read_records
 from hone.records import Answer, Solution, Status, Trace, Workload
 from tests.workflow.rounds import FAST, MODEL, OTHER, SLOW, WRONG, Server, make_pipeline
@@ -15,7 +19,7 @@ LLM = {
     "mode": "export",
     "prices": {MODEL: {"input_usd_per_mtok": 1.0, "output_usd_per_mtok": 10.0}},
 }
-TURNS = {"team": 3, "one": 2}
+TURNS = {"team": 3, "one": 3}
 EVERY_ROUND = [(role, number) for number in (1, 2) for role in ("profiling", "planning", "coding")]
 
 
@@ -39,7 +43,7 @@ def rounds(tmp_path_factory, server):
         patch.setenv("FAKE_API_KEY", "none")
         patch.setenv("NO_PROXY", "127.0.0.1")
         made = make_pipeline(tmp_path_factory.mktemp("rounds"), server)
-        made.write({"team": {}, "one": {"method": "astra_single", "turns": 2}})
+        made.write({"team": {}, "one": {"method": "astra_single"}})
         yield made
 
 
@@ -60,8 +64,8 @@ def traces(rounds, stage, name, turn):
 
 def test_one_command_goes_through_all_rounds(rounds, server):
     jobs, asked = again(rounds, server)
-    assert asked == sorted([*EVERY_ROUND, ("testing", 0), ("testing", 0), ("coding", 1)])
-    assert (jobs["profiling"], jobs["planning"], jobs["coding"], jobs["converse"]) == (2, 2, 2, 1)
+    assert asked == sorted([*EVERY_ROUND, ("testing", 0), ("testing", 0), ("coding", 1), ("coding", 2)])
+    assert (jobs["profiling"], jobs["planning"], jobs["coding"], jobs["converse"]) == (2, 2, 2, 2)
     statuses = [Status.PASSED, Status.WRONG_VALUE, Status.PASSED]
     for name, turns in TURNS.items():
         found = [traces(rounds, "evaluations", name, turn) for turn in range(turns)]
@@ -82,8 +86,42 @@ def test_turn_0_is_the_existing_kernel(rounds):
     assert kernel.source == SLOW
 
 
+def test_one_command_gives_tables_figures_and_pages(rounds):
+    jobs = rounds.jobs(rounds.run())
+    assert jobs["judge"] == 2  # the last round of each on the agents' suite, which only tables read
+    assert not {*ROLES, "generate", "build", "evaluate"} & set(jobs)
+    tables = rounds.folder / "results/tables"
+    main = read_table("astra_main", tables)
+    assert list(zip(main["kernel"], main["experiment"], strict=True)) == [
+        ("Triple", "one"), ("all", "one"), ("Triple", "team"), ("all", "team")
+    ]  # fmt: skip
+    assert set(main["correct"]) == {"yes"}
+    assert (main["speedup"] > 1).all()
+    assert (main["workloads"] == 3).all()
+    assert set(read_table("astra_single_vs_multi", tables)["method"]) == {"astra", "astra_single"}
+    shapes = read_table("astra_shapes", tables)
+    assert sorted(shapes[shapes["held_out"]]["workload"].unique()) == ["odd"]
+    assert read_table("astra_rounds", tables)["status"].tolist() == ["passed", "wrong_value", "passed"] * 2
+    assert not len(read_table("kernelbench_fast_p", tables))
+    calls = read_table("llm_cost", tables).set_index("experiment")["calls"].to_dict()
+    assert calls == {"team": 1 + 2 * 3, "one": 1 + 2}
+
+
+def test_pages_show_why_and_what_changed(rounds):
+    page = (rounds.folder / "results/pages/astra/team/Triple.md").read_text()
+    assert "What planning says in round 1." in page
+    assert "+    for (int64_t i = 0; i < rows * cols; ++i) out[i] = 2 * x[i];" in page
+    assert f"## astra with {MODEL}" in page
+    one = (rounds.folder / "results/pages/astra/one/Triple.md").read_text()
+    assert "Here it is." in one
+    summary = (rounds.folder / "results/summary.md").read_text()
+    assert "[team](pages/astra/team/index.md)" in summary
+
+
 def test_a_second_run_has_nothing_to_do(rounds):
-    assert "Nothing to be done" in rounds.make(*targets(rounds))
+    output = rounds.run()
+    assert "Nothing to be done" in output
+    assert not rounds.jobs(output)
 
 
 def test_a_coding_prompt_that_gives_the_same_kernels_plans_and_judges_nothing(rounds, server):
@@ -110,7 +148,7 @@ def test_other_held_out_workloads_ask_nothing(rounds, server):
     file.write_text(file.read_text().replace("4321", "4320"))
     jobs, asked = again(rounds, server)
     assert asked == []
-    assert jobs["evaluate"] == 5
+    assert jobs["evaluate"] == 6
     assert not {"build", "judge"} & set(jobs)
 
 
@@ -131,7 +169,7 @@ def test_every_answer_is_in_the_costs(rounds):
     }
     assert named == made
     assert Counter(row.role for path in named for row in read_records(rounds.folder / path, Answer)) == {
-        "testing": 1, "profiling": 2, "planning": 2, "coding": 2, "single": 2,
+        "testing": 1, "profiling": 2, "planning": 2, "coding": 2, "single": 3,
     }  # fmt: skip
 
 
@@ -153,7 +191,7 @@ def test_notes_go_from_kernel_to_kernel_and_the_best_candidate_goes_on(tmp_path,
     options = {"turns": 2, "samples": 2, "astra": {"notes": True, "start_from": "best"}}
     rounds.write({"noted": options}, count=2, batch_size=1)
     server.asked.clear()
-    rounds.make(rounds.path("evaluations", "noted", 1, "001"))
+    rounds.make(rounds.path("solutions", "noted", 1, "001"))
     assert Counter(role for role, _ in server.asked) == {
         "testing": 2, "profiling": 2, "planning": 2, "coding": 4, "experience": 1,
     }  # fmt: skip

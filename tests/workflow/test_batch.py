@@ -69,7 +69,7 @@ def test_three_turns_are_answered_from_outside(pipeline):
         assert status == 0, report
         assert f"imported {new}, already in the ledger {known}" in report
         known += new
-    pipeline.run()
+    pipeline.run("--", "results/tables/kernelbench_refinement.csv")
     with (pipeline.folder / "results/tables/kernelbench_refinement.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["p"] == "0.0" and row["subset"] == "all"]
     assert {row["turn"]: float(row["fast_p"]) for row in rows} == {"0": 0.5, "1": 1.0, "2": 1.0}

@@ -11,6 +11,9 @@ from collections import Counter
 from hone.files import read_records
 from hone.records import Candidate, Status, Trace
 
+TABLES = ("--", "results/tables/llm_cost.csv")
+"""The target of runs whose figures nobody looks at: all tables, which are made together."""
+
 
 def table(pipeline, name):
     with (pipeline.folder / f"results/tables/{name}.csv").open() as file:
@@ -49,7 +52,7 @@ def test_a_second_run_has_nothing_to_do(pipeline):
 def test_a_prompt_edit_that_gives_the_same_kernels_judges_nothing(pipeline):
     prompt = pipeline.folder / "config/prompts/one_shot/coder.md"
     prompt.write_text(prompt.read_text() + "Be quick.\n")
-    jobs = pipeline.jobs(pipeline.run())
+    jobs = pipeline.jobs(pipeline.run(*TABLES))
     assert jobs["render"] == 1
     assert jobs["generate"] == 1
     assert "build" not in jobs
@@ -63,7 +66,7 @@ def test_a_changed_kernel_is_judged_alone(pipeline):
     transcript = pipeline.folder / "recorded/tiny.jsonl"
     transcript.write_text(transcript.read_text().replace("3 * x[i]", "x[i] * 3"))
     before = {trace.solution: trace.judged_at for trace in traces(pipeline, "refine")}
-    jobs = pipeline.jobs(pipeline.run())
+    jobs = pipeline.jobs(pipeline.run(*TABLES))
     assert jobs["build"] == jobs["judge"] == 1
     after = {trace.solution: trace.judged_at for trace in traces(pipeline, "refine")}
     assert len(set(after) - set(before)) == 1
@@ -76,7 +79,7 @@ def test_after_a_kill_the_same_command_goes_on(pipeline):
     shutil.rmtree(pipeline.folder / ".hone/store/traces")
     traces_folder = pipeline.folder / ".hone/store/traces"
     with subprocess.Popen(
-        pipeline.command(), cwd=pipeline.folder, start_new_session=True,
+        pipeline.command(*TABLES), cwd=pipeline.folder, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
         while not list(traces_folder.rglob("*.json")):
@@ -84,7 +87,7 @@ def test_after_a_kill_the_same_command_goes_on(pipeline):
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGKILL)
     kept = {file: file.read_bytes() for file in traces_folder.rglob("*.json")}
-    pipeline.run()
+    pipeline.run(*TABLES)
     assert all(file.read_bytes() == content for file, content in kept.items())
     assert len(list(traces_folder.rglob("*.json"))) > len(kept)
 
@@ -92,5 +95,5 @@ def test_after_a_kill_the_same_command_goes_on(pipeline):
 def test_deleted_results_come_back_from_the_store(pipeline):
     before = {trace.solution: trace.judged_at for trace in traces(pipeline, "one")}
     shutil.rmtree(pipeline.folder / "results")
-    pipeline.run()
+    pipeline.run(*TABLES)
     assert {trace.solution: trace.judged_at for trace in traces(pipeline, "one")} == before

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 Floats = NDArray[np.float64]
 Statistic = Callable[..., Any]
@@ -73,6 +72,8 @@ def wilson_interval(successes: float, n: int, confidence: float = 0.95) -> Inter
     `successes` may be a sum of shares: their variance is at most that of plain successes, so the interval is then too
     wide rather than too narrow.
     """
+    from scipy import stats
+
     if n == 0:
         return Interval(0.0, 1.0)
     share, z2 = successes / n, float(stats.norm.ppf((1 + confidence) / 2)) ** 2
@@ -93,6 +94,8 @@ def bootstrap_interval(
     Each sample has shape (units,): pass one number a problem to resample problems with all that belongs to them.
     Raises ValueError for fewer than two units.
     """
+    from scipy import stats
+
     data = tuple(np.asarray(sample, dtype=float) for sample in samples)
     if data[0].size < 2:
         raise ValueError("a bootstrap needs at least two units")
@@ -241,6 +244,8 @@ def geometric_mean_interval(groups: Sequence[ArrayLike], confidence: float = 0.9
 
 def _student_interval(groups: Sequence[Floats], confidence: float) -> tuple[float, float]:
     """Of the mean of the groups' means, with the degrees of freedom of Welch and Satterthwaite."""
+    from scipy import stats
+
     centre = float(np.mean([group.mean() for group in groups]))
     parts = [float(group.var(ddof=1)) / group.size for group in groups]
     if not any(parts):

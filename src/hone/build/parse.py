@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
+import threading
 import warnings
 
 from hone.records import Build, BuildStatus, Language, Solution
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Builds run in threads, of which neither `ast` (a depth counter of the whole interpreter) nor `warnings` knows."""
 
 
 def parse(solution: Solution) -> Build:
@@ -31,7 +35,7 @@ def parse(solution: Solution) -> Build:
 
 def syntax_tree(source: str) -> ast.Module:
     """The parsed source; raises SyntaxError, ValueError, RecursionError or MemoryError for what Python cannot parse."""
-    with warnings.catch_warnings():
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a candidate's doubtful escape sequences are no concern of ours
         return ast.parse(source)
 

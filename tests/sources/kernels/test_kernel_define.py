@@ -55,6 +55,7 @@ def test_an_entry_becomes_a_definition_and_a_workload_for_each_shape_and_type(so
     assert namespace["get_inputs"]()[0].shape == (4, 16)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_the_stand_alone_source_has_what_it_needs_and_no_more(source):
     [definition], _ = define(fetch("own", source))
     text = definition.kernels["upstream"]
@@ -65,6 +66,7 @@ def test_the_stand_alone_source_has_what_it_needs_and_no_more(source):
         assert word not in text, word
 
 
+@pytest.mark.usefixtures("in_process")
 def test_what_was_fetched_is_enough_to_define(source, tmp_path):
     write_records(tmp_path / "own.jsonl", fetch("own", source))
     shutil.rmtree(source.packages["small"].path)
@@ -75,12 +77,14 @@ def test_what_was_fetched_is_enough_to_define(source, tmp_path):
         fetch("own", source)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_data_type_without_a_tolerance_takes_the_sources(source):
     rewrite(source, ("tolerances:\n  float32: {rtol: 1.0e-6, atol: 1.0e-6}\n", ""))
     _, workloads = define(fetch("own", source), Tolerance(atol=0.5, rtol=0.25))
     assert {load.tolerance.atol for load in workloads} == {0.5}
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
@@ -105,6 +109,7 @@ def test_a_wrong_entry_is_told_with_its_place(source, old, new, expected):
     assert "1_scale.yaml" in str(caught.value)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_reference_with_parameters_is_refused(source):
     rewrite(source, ("      def forward", "      weight = torch.nn.Linear(1, 1)\n\n      def forward"))
     rewrite(
@@ -135,6 +140,7 @@ def test_the_config_names_packages_and_one_level(source):
         load(values)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_types_and_in_place_arguments_reach_the_launchers(source):
     rewrite(
         source,
