@@ -23,9 +23,10 @@ int hone_max_fanout() { return kMaxFanout; }
 int hone_slots_per_block() { return kSlotsPerBlock; }
 
 void hone_begin_batch(const Progress* progress, Map map, const int64_t* order, int32_t* nodes, int32_t* locals,
-                      int32_t* sizes, int32_t* overflow, int64_t batch_size, cudaStream_t stream) {
+                      int32_t* sizes, int32_t* global_seeds, int32_t* overflow, int64_t batch_size,
+                      cudaStream_t stream) {
   HONE_LAUNCH(begin_batch, blocks_for(batch_size, kThreads), kThreads, stream)
-  (progress, map, order, nodes, locals, sizes, overflow);
+  (progress, map, order, nodes, locals, sizes, global_seeds, overflow);
 }
 
 void hone_draw(const Progress* progress, Graph graph, Map map, const int32_t* nodes, Hop hop, int last,

@@ -19,8 +19,10 @@ struct Progress {
   uint64_t seed;
   uint64_t epoch;
   int64_t batch;       // the one to be sampled next
-  int64_t num_seeds;   // of the epoch
-  int64_t batch_size;
+  int64_t num_seeds;   // of the epoch, this process's own
+  int64_t all_seeds;   // of the epoch, those of all processes
+  int64_t batch_size;  // of one process
+  int64_t world;       // processes
   int64_t drawn;       // batches since the map was cleared
 };
 

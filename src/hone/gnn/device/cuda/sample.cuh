@@ -25,18 +25,21 @@ struct Hop {
 
 __device__ inline int32_t rows_of(const Hop& hop) { return hop.sizes[hop.index]; }
 
-// Puts the batch's seeds in front of its nodes. `overflow` becomes 1 in a later hop that finds more than there is room
+__device__ inline int64_t between(int64_t value, int64_t most) { return value < 0 ? 0 : value < most ? value : most; }
+
+// Puts the batch's seeds in front of its nodes. `global_seeds` counts those of all processes. `overflow` becomes 1 in a later hop that finds more than there is room
 // for; the batch is then of no use and has to be made again with more room.
 __global__ void begin_batch(
     const Progress* progress, Map map, const int64_t* order, int32_t* nodes, int32_t* locals, int32_t* sizes,
-    int32_t* overflow
+    int32_t* global_seeds, int32_t* overflow
 ) {
   const int64_t first = progress->batch * progress->batch_size;
-  const int64_t left = progress->num_seeds - first;
-  const int64_t count = left < 0 ? 0 : left < progress->batch_size ? left : progress->batch_size;
+  const int64_t count = between(progress->num_seeds - first, progress->batch_size);
   const int64_t i = global_thread();
   if (i == 0) {
     sizes[0] = static_cast<int32_t>(count);
+    const int64_t all = progress->batch_size * progress->world;
+    *global_seeds = static_cast<int32_t>(between(progress->all_seeds - progress->batch * all, all));
     *overflow = 0;
   }
   if (i >= count) return;

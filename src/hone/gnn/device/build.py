@@ -1,0 +1,31 @@
+"""The device system's CUDA as a shared object, from the store where it was compiled before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hone.build.builds import build_one
+from hone.build.toolchain import toolchain_for
+from hone.errors import MachineError
+from hone.gnn.sampling.build import whole_source
+from hone.records import Language, Solution
+from hone.store import Store
+
+MAIN = Path(__file__).parent / "cuda" / "api.cu"
+NAME = "hone/device"
+TIMEOUT_S = 600.0
+
+
+def build_device_library(store: Path) -> Path:
+    """Path of the shared object; compiled at most once for each source and compiler (about ten seconds).
+
+    Raises MachineError without nvcc, or when it refuses.
+    """
+    solution = Solution(
+        definition=NAME, language=Language.CUDA, entry_point="hone_begin_batch", source=whole_source(MAIN)
+    )
+    build = build_one(solution, toolchain_for(Language.CUDA), Store(store), TIMEOUT_S)
+    if build.artifact is None:
+        remedy = "install the CUDA toolkit, 12.0 or newer, or set NVCC"
+        raise MachineError(f"the device system does not compile: {build.log[:2000]}", where=str(MAIN), remedy=remedy)
+    return store / build.artifact

@@ -1,0 +1,115 @@
+"""Graph and features in GPU memory, and room for the batches that are under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from hone.gnn.device.native import DropoutView, GraphView, HopView, address
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hone.gnn.graph import Graph
+
+
+@dataclass(frozen=True)
+class DeviceGraph:
+    """A graph whose arrays lie on one device."""
+
+    indptr: Tensor
+    """(nodes + 1,) int64."""
+    indices: Tensor
+    """(edges,) int32."""
+    features: Tensor
+    """(nodes, width) float16 or bfloat16; the width is a multiple of 8, filled up with zeros."""
+    labels: Tensor
+    """(nodes,) int64."""
+
+    @classmethod
+    def load(cls, graph: Graph, device: torch.device) -> DeviceGraph:
+        """Copy a graph; float32 features become bfloat16."""
+        features = graph.tensor("features")
+        narrow = features.dtype if features.dtype in (torch.float16, torch.bfloat16) else torch.bfloat16
+        width = -(-features.shape[1] // 8) * 8
+        padded = torch.zeros(len(features), width, dtype=narrow, device=device)
+        padded[:, : features.shape[1]] = features.to(device, narrow) if len(features) else features
+        arrays = (graph.tensor(name).to(device) for name in ("indptr", "indices", "labels"))
+        indptr, indices, labels = arrays
+        return cls(indptr, indices, padded, labels)
+
+    @property
+    def view(self) -> GraphView:
+        """For the kernels."""
+        return GraphView(address(self.indptr), address(self.indices))
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many nodes a batch may have after each hop, the seeds first; the last hop's nodes are not numbered."""
+
+    nodes: tuple[int, ...]
+    """One for each hop."""
+    fanouts: tuple[int, ...]
+
+    @classmethod
+    def largest(cls, batch_size: int, fanouts: Sequence[int], num_nodes: int) -> Room:
+        """Enough for every batch there can be."""
+        nodes = [batch_size]
+        for fanout in fanouts[:-1]:
+            nodes.append(min(nodes[-1] * (1 + fanout), max(num_nodes, batch_size)))
+        return cls(tuple(nodes), tuple(fanouts))
+
+    @property
+    def slots(self) -> int:
+        """Numbers that a batch's seeds and drawn neighbours need, those of the last hop left out."""
+        drawn = sum(rows * fanout for rows, fanout in zip(self.nodes, self.fanouts[:-1], strict=False))
+        return self.nodes[0] + drawn
+
+
+class HopRoom:
+    """One hop's arrays."""
+
+    def __init__(self, index: int, room: Room, first_slot: int, sizes: Tensor) -> None:
+        device, last = sizes.device, index == len(room.fanouts) - 1
+        fanout, rows = room.fanouts[index], room.nodes[index]
+        sources = 0 if last else room.nodes[index + 1]
+
+        def numbers(count: int) -> Tensor:
+            return torch.zeros(count, dtype=torch.int32, device=device)
+
+        self.last, self.rows, self.sources = last, rows, sources
+        self.neighbours, self.degrees = numbers(rows * fanout), numbers(rows)
+        slots = 0 if last else rows * fanout
+        self.counts, self.offsets = numbers(sources), numbers(sources + 1)
+        self.ranks, self.readers = numbers(slots), numbers(slots)
+        self.view = HopView(
+            fanout, index, first_slot, rows, sources, address(self.neighbours), address(self.degrees), address(sizes)
+        )
+
+
+class BatchRoom:
+    """Room for one batch, from its seeds to its loss; used again for every batch that takes its turn here."""
+
+    def __init__(self, room: Room, layers: int, device: torch.device) -> None:
+        self.room = room
+        self.sizes = torch.zeros(len(room.fanouts) + 1, dtype=torch.int32, device=device)
+        """Nodes after each hop, as far as they are numbered."""
+        self.overflow = torch.zeros(1, dtype=torch.int32, device=device)
+        """1 when there was too little room: the batch is of no use."""
+        self.global_seeds = torch.zeros(1, dtype=torch.int32, device=device)
+        self.nodes = torch.zeros(room.nodes[-1], dtype=torch.int32, device=device)
+        self.locals = torch.zeros(room.slots, dtype=torch.int32, device=device)
+        self.keys = torch.zeros(layers, dtype=torch.int64, device=device)
+        self.hops: list[HopRoom] = []
+        first = room.nodes[0]
+        for index, (rows, fanout) in enumerate(zip(room.nodes, room.fanouts, strict=True)):
+            self.hops.append(HopRoom(index, room, first, self.sizes))
+            first += rows * fanout
+
+    def dropout(self, layer: int, share: float) -> DropoutView:
+        """ReLU and dropout behind a layer of this batch."""
+        return DropoutView(address(self.keys) + 8 * layer, 1.0 / (1.0 - share), round(share * 65536))

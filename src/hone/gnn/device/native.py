@@ -1,0 +1,92 @@
+"""The kernels' entry points: structures as `cuda/*.cuh` have them, and calls that put work on the current stream."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import Structure, c_float, c_int, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hone.errors import MachineError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class GraphView(Structure):
+    """`Graph`: indptr int64, indices int32."""
+
+    _fields_ = (("indptr", c_void_p), ("indices", c_void_p))
+
+
+class MapView(Structure):
+    """`Map`: entries uint32, one for each node."""
+
+    _fields_ = (("entries", c_void_p), ("slot_bits", c_int32))
+
+
+class HopView(Structure):
+    """`Hop`: one hop's part of a batch."""
+
+    _fields_ = (
+        ("fanout", c_int32), ("index", c_int32), ("first_slot", c_int32), ("max_dst", c_int32), ("max_src", c_int32),
+        ("neighbours", c_void_p), ("degrees", c_void_p), ("sizes", c_void_p),
+    )  # fmt: skip
+
+
+class DropoutView(Structure):
+    """`Dropout`; a scale of 0 lets a state through as it is."""
+
+    _fields_ = (("key", c_void_p), ("scale", c_float), ("threshold", c_uint32))
+
+
+P = c_void_p
+SIGNATURES: dict[str, list[Any]] = {
+    "begin_batch": [P, MapView, P, P, P, P, P, P, c_int64],
+    "draw": [P, GraphView, MapView, P, HopView, c_int],
+    "relabel": [P, MapView, HopView, P, P, P, P, P, P, P, P, c_int],
+    "end_batch": [P],
+    "dropout_keys": [P, c_uint64, P, c_int],
+    "mean_of_features": [HopView, P, P, c_int, c_int, P],
+    "mean_of_states": [HopView, P, c_int, DropoutView, P],
+    "gradient_of_states": [HopView, P, P, P, P, c_int, DropoutView, P],
+    "loss": [P, P, P, P, c_int, c_int, c_int, P, P, P],
+    "adam": [c_int64, P, P, P, P, P, P, P, c_float, c_float, c_float, c_float],
+}
+"""Entry point without its prefix -> arguments without the stream."""
+
+
+class Library:
+    """The shared object; `call` hands over tensors by their address."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises MachineError when it cannot be loaded."""
+        try:
+            loaded = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise MachineError(
+                f"cannot be loaded: {error}", where=str(path), remedy="build it on this machine"
+            ) from None
+        self._functions: dict[str, Any] = {}
+        for name, arguments in SIGNATURES.items():
+            function = getattr(loaded, f"hone_{name}")
+            function.argtypes, function.restype = [*arguments, c_void_p], None
+            self._functions[name] = function
+        self.max_fanout = int(loaded.hone_max_fanout())
+        self.slots_per_block = int(loaded.hone_slots_per_block())
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Put one entry point's work on the current stream of the current device."""
+        stream = torch.cuda.current_stream().cuda_stream if torch.cuda.is_available() else None
+        self._functions[name](*map(_passed, arguments), stream)
+
+
+def address(tensor: Tensor) -> int:
+    """Of its first element."""
+    return tensor.data_ptr()
+
+
+def _passed(argument: Any) -> Any:
+    return argument.data_ptr() if isinstance(argument, torch.Tensor) else argument

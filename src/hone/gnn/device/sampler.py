@@ -1,0 +1,116 @@
+"""Batches sampled on the GPU: the same as the C++ sampler's, node for node, whatever runs there first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from hone.errors import ConfigError
+from hone.gnn.batch import Batch, Block
+from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
+from hone.gnn.device.native import Library, MapView, address
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hone.gnn.seeds import Plan
+
+CLEARED = -1
+"""Larger than every entry: the kernels read the map as unsigned numbers."""
+EPOCH, BATCH, NUM_SEEDS, ALL_SEEDS, DRAWN = 1, 2, 3, 4, 7
+"""Places in `Progress`."""
+
+
+class DeviceSampler:
+    """Uniform sampling without replacement, hop by hop; nothing in it waits for the host, so it can be captured."""
+
+    def __init__(
+        self, graph: DeviceGraph, room: Room, library: Library, *, seed: int, max_seeds: int, world: int = 1,
+        rank: int = 0, deterministic: bool = False,
+    ) -> None:  # fmt: skip
+        """`max_seeds`: the most that an epoch of this process has. Raises ConfigError for fan-outs that it cannot do.
+
+        `deterministic`: the order in which gradients are summed up is the same every time, too.
+        """
+        for fanout in room.fanouts:
+            if not 1 <= fanout <= library.max_fanout:
+                remedy = f"use fan-outs of 1 to {library.max_fanout}, or another system"
+                raise ConfigError(f"the device system cannot draw {fanout} neighbours", where="fanouts", remedy=remedy)
+        device = graph.indptr.device
+        self.graph, self.room, self._library = graph, room, library
+        self._deterministic, self._rank = deterministic, rank
+        bits = max(1, (room.slots - 1).bit_length())
+        self._batches_a_map = (1 << (32 - bits)) - 2
+        self._drawn = 0
+        num_nodes = len(graph.indptr) - 1
+        self._entries = torch.full((num_nodes,), CLEARED, dtype=torch.int32, device=device)
+        self._map = MapView(address(self._entries), bits)
+        slots = max(rows * fanout for rows, fanout in zip(room.nodes, room.fanouts, strict=True))
+        blocks = -(-max(slots, room.nodes[-1] + 1) // library.slots_per_block)
+        self._published = torch.zeros(blocks, dtype=torch.int64, device=device)
+        self._order = torch.zeros(max_seeds, dtype=torch.int64, device=device)
+        self._progress = torch.tensor([seed, 0, 0, 0, 0, room.nodes[0], world, 0], dtype=torch.int64, device=device)
+
+    def begin(self, plan: Plan) -> None:
+        """Go to the beginning of an epoch; on the current stream."""
+        mine = plan.order[plan.rank :: plan.world]
+        self._order[: len(mine)].copy_(mine, non_blocking=True)
+        now = torch.tensor([plan.epoch, 0, len(mine), len(plan.order)], dtype=torch.int64)
+        self._progress[EPOCH : ALL_SEEDS + 1].copy_(now, non_blocking=True)
+
+    def make_ready(self, batches: int) -> None:
+        """Before so many batches are launched, forget the batches before if their number would not fit into the map."""
+        if self._drawn + batches > self._batches_a_map:
+            self._entries.fill_(CLEARED)
+            self._published.zero_()
+            self._progress[DRAWN].zero_()
+            self._drawn = 0
+        self._drawn += batches
+
+    def sample(self, batch: BatchRoom) -> None:
+        """Fill a room with the epoch's next batch; can be captured, `make_ready` comes before."""
+        call, progress = self._library.call, self._progress
+        call(
+            "begin_batch", progress, self._map, self._order, batch.nodes, batch.locals, batch.sizes,
+            batch.global_seeds, batch.overflow, self.room.nodes[0],
+        )  # fmt: skip
+        for hop in batch.hops:
+            call("draw", progress, self.graph.view, self._map, batch.nodes, hop.view, int(hop.last))
+            if not hop.last:
+                call(
+                    "relabel", progress, self._map, hop.view, batch.nodes, batch.locals, hop.counts, hop.ranks,
+                    hop.offsets, hop.readers, self._published, batch.overflow, int(self._deterministic),
+                )  # fmt: skip
+        call("dropout_keys", progress, self._rank, batch.keys, len(batch.keys))
+        call("end_batch", progress)
+
+
+def as_batch(room: BatchRoom, index: int, epoch: int) -> Batch:
+    """A sampled batch as the other systems have it, on the host, its last hop's nodes numbered; for tests and figures.
+
+    Raises ValueError for one that did not fit into its room.
+    """
+    if int(room.overflow):
+        raise ValueError("the batch did not fit into its room")
+    sizes = [int(size) for size in room.sizes]
+    nodes = room.nodes[: sizes[len(room.hops) - 1]].cpu()
+    blocks = []
+    for number, hop in enumerate(room.hops):
+        rows, fanout = sizes[number], room.room.fanouts[number]
+        degrees = hop.degrees[:rows].cpu()
+        slots = hop.neighbours[: rows * fanout].cpu().view(rows, fanout)
+        drawn = slots[torch.arange(fanout)[None, :] < degrees[:, None]]
+        if hop.last:
+            nodes, drawn = _numbered(nodes, drawn)
+        indptr = torch.zeros(rows + 1, dtype=torch.int32)
+        indptr[1:] = torch.cumsum(degrees, 0)
+        blocks.append(Block(indptr, drawn, num_dst=rows, num_src=len(nodes) if hop.last else sizes[number + 1]))
+    return Batch(index, epoch, nodes, num_seeds=sizes[0], blocks=tuple(reversed(blocks)))
+
+
+def _numbered(nodes: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
+    """The nodes with those drawn that are new behind them, as first met, and the places of what was drawn."""
+    places = {int(node): place for place, node in enumerate(nodes)}
+    local = [places.setdefault(int(node), len(places)) for node in drawn]
+    return torch.tensor(list(places), dtype=torch.int32), torch.tensor(local, dtype=torch.int32)
