@@ -51,3 +51,9 @@ rule definitions:
             for source in settings.sources
             for level in settings.sources[source].levels
         ],
+
+
+# A script is an input by its text. Snakemake goes by its time, which every checkout changes: profiles/default turns that off.
+for each in workflow.rules:
+    if each.script:
+        each.set_params(script=text_digest(Path(each.snakefile).parent / each.script))

@@ -111,18 +111,28 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_batches_cover_each_selected_problem_once():
     settings = load(experiment(levels=[1, 2]))
-    numbers = [pair for batch in settings.batches("one") for pair in settings.batch("mini", batch)]
+    numbers = [pair for batch in settings.batches("one") for pair in settings.batch("one", batch)]
     assert numbers == settings.problems("mini")
     assert len(numbers) == 32
-    assert all(len(settings.batch("mini", batch)) <= settings.batch_size for batch in settings.batches("one"))
+    assert all(len(settings.batch("one", batch)) <= settings.batch_size for batch in settings.batches("one"))
 
 
 def test_a_filter_leaves_out_batches_but_moves_no_problem():
     everything = load(experiment())
     one = load(experiment(problems=["level1/26"]))
     assert one.batches("one") == ["001"]
-    assert one.batch("mini", "001") == everything.batch("mini", "001")
+    assert one.batch("one", "001") == everything.batch("one", "001")
     assert load(experiment(limit=3)).batches("one") == ["000"]
+
+
+def test_an_experiment_may_have_shards_and_a_protocol_of_its_own():
+    own = {"name": "own", "rule": "kernelbench"}
+    settings = load(experiment(batch_size=3, judge=own))
+    assert settings.batch("one", "001") == settings.problems("mini")[3:6]
+    assert (settings.protocol("one").name, settings.judge.rule) == ("own", "hone")
+    assert load(experiment()).protocol("one") == settings.judge
+    with pytest.raises(ConfigError, match=r"experiments\.one\.judge\.device must be the config's: cpu"):
+        load(experiment(judge={**own, "device": "cuda"}))
 
 
 def test_a_source_survives_the_way_through_a_rule_param():

@@ -189,3 +189,15 @@ def test_an_existing_kernel_is_fetched_defined_built_and_judged_on_all_its_workl
     assert [trace.status for trace in traces] == [Status.PASSED] * 2, traces
     assert [trace.workload for trace in traces] == [item.id for item in read_records(known["workloads"], Workload)]
     assert [list(trace.performance.baselines) for trace in traces] == [["torch_eager", "upstream"]] * 2
+
+
+def test_a_batch_has_its_own_definitions_and_workloads_alone(tmp_path, definition):
+    others = [definition.model_copy(update={"name": f"d/level1/{number}", "number": number}) for number in (7, 8)]
+    every = [definition, *others]
+    write_records(tmp_path / "d.jsonl", every)
+    write_records(tmp_path / "w.jsonl", [workload_of(item, Tolerance(atol=1e-4, rtol=1e-4)) for item in every])
+    chosen, workloads = tmp_path / "chosen.jsonl", tmp_path / "workloads.jsonl"
+    batch = {(definition.level, 7), (definition.level, 9)}
+    pipeline.select(batch, [tmp_path / "d.jsonl"], [tmp_path / "w.jsonl"], chosen=chosen, chosen_workloads=workloads)
+    assert read_records(chosen, Definition) == [others[0]]
+    assert [item.definition for item in read_records(workloads, Workload)] == [others[0].name]

@@ -16,18 +16,33 @@ SOURCES = (".py", ".h", ".cpp")
 
 
 @functools.cache
-def code_digest(*parts: str) -> str:
-    """Digest of sub-packages or modules of hone, such as `judge` or `records`, as 16 hexadecimal digits."""
+def code_digest(*parts: str, without: tuple[str, ...] = ()) -> str:
+    """Digest of sub-packages or modules of hone, such as `judge` or `records`, as 16 hexadecimal digits.
+
+    `without`: sub-packages and modules among them that the rule does not run, so that editing those reruns nothing.
+    """
+    left_out = {file for part in without for file in _files(part)}
     total = hashlib.sha256()
     for part in sorted(parts):
-        folder = ROOT / part
-        inside = sorted(file for file in folder.rglob("*") if file.suffix in SOURCES)
-        files = inside if folder.is_dir() else [folder.with_suffix(".py")]
-        for file in files:
+        for file in _files(part):
+            if file in left_out:
+                continue
             content = file.read_bytes()
             total.update(f"{file.relative_to(ROOT)} {len(content)}\n".encode())
             total.update(content)
     return total.hexdigest()[:16]
+
+
+def _files(part: str) -> list[Path]:
+    folder = ROOT / part
+    if not folder.is_dir():
+        return [folder.with_suffix(".py")]
+    return sorted(file for file in folder.rglob("*") if file.suffix in SOURCES)
+
+
+def text_digest(file: Path) -> str:
+    """Digest of one file's content, as 16 hexadecimal digits."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 @functools.cache

@@ -87,6 +87,10 @@ class Experiment(Section):
     """Only these, as `level1/19`; empty: all problems of the levels."""
     limit: int | None = Field(None, ge=1)
     """Only the first so many problem numbers of each level."""
+    batch_size: int | None = Field(None, ge=1)
+    """Problem numbers to a job of this experiment; absent: those of the config."""
+    judge: Protocol | None = None
+    """A protocol of its own, in the place of the config's."""
     published_as: str | None = None
     """Name of the paper's experiment in resources/published/, where it printed numbers for this one."""
 
@@ -222,6 +226,8 @@ class Settings(Section):
                 hint = closest(experiment.source, self.sources)
                 raise ValueError(f"experiments.{name}.source: '{experiment.source}' is not in sources{hint}")
             self._check_problems(name, experiment, source)
+            if self.protocol(name).device != self.judge.device:
+                raise ValueError(f"experiments.{name}.judge.device must be the config's: {self.judge.device}")
             self._check_rounds(name, experiment)
             for model in experiment.models:
                 self._check_model(name, experiment.method, model)
@@ -247,7 +253,7 @@ class Settings(Section):
             raise ValueError(f"{where}.source: {experiment.method} needs a source of kind: kernels")
         if UPSTREAM not in self.baselines:
             raise ValueError(f"{where}: {experiment.method} needs baselines: [..., {UPSTREAM}]")
-        if not self.judge.timing:
+        if not self.protocol(name).timing:
             raise ValueError(f"{where}: {experiment.method} needs judge.timing: true")
         if experiment.astra.notes and len(self.batches(name)) < 2:
             raise ValueError(f"{where}.astra.notes: notes go from job to job, and there is one: set batch_size: 1")
@@ -271,19 +277,25 @@ class Settings(Section):
         levels = self.sources[source].levels
         return [(level, number) for level in sorted(levels) for number in range(1, levels[level] + 1)]
 
-    def batch(self, source: str, batch: str) -> list[tuple[int, int]]:
+    def protocol(self, experiment: str) -> Protocol:
+        """How an experiment's solutions are judged."""
+        return self.experiments[experiment].judge or self.judge
+
+    def batch(self, experiment: str, batch: str) -> list[tuple[int, int]]:
         """The (level, number) pairs of one job: `batch_size` neighbours in the source's order."""
-        first = int(batch) * self.batch_size
-        return self.problems(source)[first : first + self.batch_size]
+        chosen = self.experiments[experiment]
+        size = chosen.batch_size or self.batch_size
+        return self.problems(chosen.source)[int(batch) * size : (int(batch) + 1) * size]
 
     def batches(self, experiment: str) -> list[str]:
         """Names of the experiment's jobs, `000`, `001` …, those without a selected problem left out.
 
-        A job's problems depend on the source alone, so that `limit` and `problems` do not reshuffle what is done.
+        A job's problems depend on source and `batch_size` alone: `limit` and `problems` do not reshuffle what is done.
         """
         chosen = self.experiments[experiment]
+        size = chosen.batch_size or self.batch_size
         found = {
-            f"{index // self.batch_size:03d}"
+            f"{index // size:03d}"
             for index, (level, number) in enumerate(self.problems(chosen.source))
             if chosen.selects(level, number)
         }

@@ -101,6 +101,16 @@ def define_level(
     write_records(unsupported, missing)
 
 
+def select(
+    batch: Numbers, definitions: Iterable[Path], workloads: Iterable[Path], *, chosen: Path, chosen_workloads: Path
+) -> None:
+    """The definitions of a batch and their workloads, out of whole levels."""
+    found = [item for item in read_all(definitions, Definition) if (item.level, item.number) in batch]
+    names = {item.name for item in found}
+    write_records(chosen, found)
+    write_records(chosen_workloads, [item for item in read_all(workloads, Workload) if item.definition in names])
+
+
 def render(
     name: str, experiment: Experiment, batch: Numbers, definitions: Iterable[Path], workloads: Iterable[Path],
     output: Path,

@@ -8,8 +8,8 @@ import pytest
 from hone.config import Experiment
 from hone.errors import ConfigError
 from hone.methods.feedback import Previous
-from hone.methods.render import Renderer, selected
-from hone.records import Definition, Tolerance, Workload
+from hone.methods.render import Renderer, prompt_files, selected
+from hone.records import Definition, Language, Tolerance, Workload
 
 PROMPTS, GPUS = Path("config/prompts"), Path("resources/hardware/gpus.yaml")
 METHODS = ("zero_shot", "one_shot", "few_shot", "refine")
@@ -110,3 +110,25 @@ def test_selection_is_by_batch_and_filter_in_order(definition):
     experiment = Experiment(method="one_shot", source="tiny", levels=(1,), limit=3)
     chosen = selected([numbered(n) for n in (4, 3, 1, 2)], experiment, [(1, 1), (1, 3), (1, 4)])
     assert [item.number for item in chosen] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("method", "role", "own", "foreign"),
+    [
+        ("zero_shot", "coder", "zero_shot/coder.md", "parts/examples.md"),
+        ("one_shot", "coder", "examples/add/answer.cpp", "examples/add/answer.cu"),
+        ("few_shot", "coder", "examples/fused_gelu/problem.py", "examples/add/problem.py"),
+        ("refine", "coder_next", "refine/coder_next.md", "refine/coder.md"),
+        ("astra", "planning", "astra/planning.md", "astra/coding.md"),
+    ],
+)
+def test_a_prompt_depends_on_what_it_is_made_of_and_on_nothing_else(method, role, own, foreign):
+    files = prompt_files(method, role, Language.CPP, PROMPTS)
+    assert str(PROMPTS / own) in files
+    assert str(PROMPTS / foreign) not in files
+
+
+def test_a_missing_template_is_left_to_rendering():
+    assert prompt_files("one_shot", "nobody", Language.CPP, PROMPTS) == [
+        str(PROMPTS / f"examples/add/{name}") for name in ("problem.py", "answer.cpp")
+    ]

@@ -27,7 +27,7 @@ rule show_workloads:
 
 rule upstream:
     input:
-        definitions=definitions_of,
+        definitions=[DEFINITIONS],
     output:
         attempts=shard("attempts", 0),
         candidates=shard("candidates", 0),
@@ -50,9 +50,9 @@ rule upstream:
 rule testing:
     # Asks for the suite: the first prompt of both methods.
     input:
-        definitions=definitions_of,
-        workloads=visible_workloads_of,
-        templates=role_templates("testing"),
+        definitions=[DEFINITIONS],
+        workloads=level_files("visible_workloads"),
+        templates=prompt_parts("testing"),
         gpus="resources/hardware/gpus.yaml",
     output:
         role_file("prompts", 0),
@@ -73,8 +73,8 @@ rule testing:
 
 rule suite:
     input:
-        definitions=definitions_of,
-        workloads=visible_workloads_of,
+        definitions=[DEFINITIONS],
+        workloads=level_files("visible_workloads"),
         answers=lambda wildcards: role_file(
             "answers", 0, first_role(wildcards.experiment)
         ),
@@ -110,9 +110,9 @@ rule profiling:
     input:
         unpack(turns_before),
         suites=SUITES,
-        definitions=definitions_of,
-        workloads=visible_workloads_of,
-        templates=role_templates("profiling"),
+        definitions=[DEFINITIONS],
+        workloads=level_files("visible_workloads"),
+        templates=prompt_parts("profiling"),
         gpus="resources/hardware/gpus.yaml",
     output:
         role_file("prompts", role="profiling"),
@@ -134,12 +134,12 @@ rule planning:
     input:
         unpack(turns_before),
         suites=SUITES,
-        definitions=definitions_of,
-        workloads=visible_workloads_of,
+        definitions=[DEFINITIONS],
+        workloads=level_files("visible_workloads"),
         analysis=role_file("answers", role="profiling"),
         plans=plans_before,
         notes=notes_before,
-        templates=role_templates("planning"),
+        templates=prompt_parts("planning"),
         gpus="resources/hardware/gpus.yaml",
     output:
         role_file("prompts", role="planning"),
@@ -162,10 +162,10 @@ rule coding:
     input:
         unpack(turns_before),
         suites=SUITES,
-        definitions=definitions_of,
-        workloads=visible_workloads_of,
+        definitions=[DEFINITIONS],
+        workloads=level_files("visible_workloads"),
         plan=role_file("answers", role="planning"),
-        templates=role_templates("coding"),
+        templates=prompt_parts("coding"),
         gpus="resources/hardware/gpus.yaml",
     output:
         shard("feedback"),
@@ -188,10 +188,10 @@ rule experience:
     input:
         unpack(turns_before),
         suites=SUITES,
-        definitions=definitions_of,
-        workloads=visible_workloads_of,
+        definitions=[DEFINITIONS],
+        workloads=level_files("visible_workloads"),
         plans=plans_before,
-        templates=role_templates("experience"),
+        templates=prompt_parts("experience"),
         gpus="resources/hardware/gpus.yaml",
     output:
         role_file("prompts", role="experience"),
@@ -214,11 +214,11 @@ rule converse:
     input:
         unpack(turns_before),
         suites=SUITES,
-        definitions=definitions_of,
-        workloads=visible_workloads_of,
+        definitions=[DEFINITIONS],
+        workloads=level_files("visible_workloads"),
         prompts=conversation_before("prompts"),
         answers=conversation_before("answers"),
-        templates=role_templates("coding"),
+        templates=prompt_parts("coding"),
         gpus="resources/hardware/gpus.yaml",
     output:
         shard("feedback"),
@@ -237,7 +237,7 @@ rule converse:
 
 rule extract_round:
     input:
-        definitions=definitions_of,
+        definitions=[DEFINITIONS],
         answers=behind_last_gate(shard("answers")),
     output:
         attempts=shard("attempts"),
@@ -284,8 +284,8 @@ use rule judge as evaluate with:
     input:
         solutions=solutions_behind_gate,
         builds=shard("builds"),
-        definitions=definitions_of,
-        workloads=given_workloads,
+        definitions=[DEFINITIONS],
+        workloads=[WORKLOADS],
     output:
         shard("evaluations"),
     log:

@@ -4,7 +4,7 @@
 rule build:
     input:
         solutions=solutions_behind_gate,
-        definitions=definitions_of,
+        definitions=[DEFINITIONS],
     output:
         shard("builds"),
     log:
@@ -14,7 +14,9 @@ rule build:
     threads: 2
     params:
         store=settings.paths.store,
-        timeout_s=settings.judge.build_timeout_s,
+        timeout_s=lambda wildcards: settings.protocol(
+            wildcards.experiment
+        ).build_timeout_s,
         device=settings.judge.device,
         code=code_digest(
             "build",

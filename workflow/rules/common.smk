@@ -1,17 +1,18 @@
 # The validated config, the paths of the pipeline's files, and the functions that give rules their inputs.
+from functools import cache
 from glob import glob
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from hone.code import code_digest
+from hone.code import code_digest, text_digest
 from hone.config import ASTRA, UNPROMPTED, load, model_slug
 from hone.errors import HoneError
 from hone.files import require_writable
 from hone.llm.names import parse_model
 from hone.locks import forget_dead_runs
 from hone.methods.files import source_files
-from hone.methods.templates import Templates
+from hone.methods.render import prompt_files
 from hone.pipeline import PROMPTS
 from hone.references import check_references
 
@@ -71,6 +72,9 @@ def only(experiments):
 # Paths.
 
 SUITES = "results/suites/{experiment}/{model}/{batch}.jsonl"
+# A batch's own problems, and all workloads of theirs, held-out ones included.
+DEFINITIONS = "results/batches/definitions/{experiment}/{batch}.jsonl"
+WORKLOADS = "results/batches/workloads/{experiment}/{batch}.jsonl"
 
 
 def shard(stage, turn="{turn}", batch="{batch}"):
@@ -184,9 +188,7 @@ def base_url(wildcards):
 
 def batch_numbers(wildcards):
     """The (level, number) pairs of a batch."""
-    return settings.batch(
-        settings.experiments[wildcards.experiment].source, wildcards.batch
-    )
+    return settings.batch(wildcards.experiment, wildcards.batch)
 
 
 # Inputs.
@@ -206,43 +208,32 @@ def local_problems(wildcards):
     )
 
 
-def level_files(stage, wildcards):
+def level_files(stage):
     """A stage's files that hold a batch's problems."""
-    source = settings.experiments[wildcards.experiment].source
-    levels = sorted({level for level, _ in settings.batch(source, wildcards.batch)})
-    return [f"results/{stage}/{source}/level{level}.jsonl" for level in levels]
 
+    def files(wildcards):
+        source = settings.experiments[wildcards.experiment].source
+        levels = sorted({level for level, _ in batch_numbers(wildcards)})
+        return [f"results/{stage}/{source}/level{level}.jsonl" for level in levels]
 
-def definitions_of(wildcards):
-    return level_files("definitions", wildcards)
+    return files
 
 
 def workloads_of(wildcards):
     """What a batch's solutions are judged on: all workloads of its problems, or the suite that agents chose."""
-    if wildcards.experiment in ROUNDS:
-        return [SUITES]
-    return given_workloads(wildcards)
+    return [SUITES if wildcards.experiment in ROUNDS else WORKLOADS]
 
 
-def given_workloads(wildcards):
-    """All workloads of a batch's problems, held-out ones included."""
-    return level_files("workloads", wildcards)
+def prompt_parts(role):
+    """A role's template, what it includes and the examples it shows: editing one is a change of that role alone."""
 
-
-def templates(wildcards):
-    """What a method's prompts are made of: editing one file is a change of that method alone."""
-    method = settings.experiments[wildcards.experiment].method
-    return sorted(
-        glob(f"config/prompts/{method}/*.md") + glob("config/prompts/parts/*.md")
-    )
-
-
-def role_templates(role):
-    """The template of one role and what it includes: editing it is a change of that role alone."""
+    @cache  # read once, not by every job
+    def of_method(method, language):
+        return prompt_files(method, role, language, PROMPTS)
 
     def files(wildcards):
-        method = settings.experiments[wildcards.experiment].method
-        return Templates(PROMPTS).files(f"{method}/{role}.md")
+        item = settings.experiments[wildcards.experiment]
+        return of_method(item.method, item.language)
 
     return files
 
@@ -300,10 +291,6 @@ def pass_last_gate(wildcards):
 
 
 # Inputs of rounds.
-
-
-def visible_workloads_of(wildcards):
-    return level_files("visible_workloads", wildcards)
 
 
 def turns_before(wildcards):

@@ -4,6 +4,7 @@ from hone.gnn.job import TrainingJob
 
 GRAPH_ARRAYS = ("indptr", "indices", "features", "labels", "train", "valid", "test")
 GRAPH = "results/graphs/{graph}/graph.json"
+NOT_IN_TRAINING = ("gnn/datasets", "gnn/prepare", "gnn/study")
 
 
 def graph_entry(wildcards):
@@ -22,10 +23,10 @@ def graph_inputs(wildcards):
     )
 
 
-def sampled_graph(wildcards):
-    """A prepared graph and its arrays."""
-    arrays = [f"results/graphs/{wildcards.graph}/{array}.npy" for array in GRAPH_ARRAYS]
-    return [GRAPH.format(graph=wildcards.graph), *arrays]
+def prepared_graph(wildcards):
+    """A graph behind its gate. Its record has the checksum of each array, so that an equal graph trains nothing."""
+    checkpoints.graph_gate.get(graph=wildcards.graph)
+    return GRAPH
 
 
 TRAINING = "{training}/{graph}/{model}/{system}/gpus{gpus}/seed{seed}"

@@ -1,12 +1,31 @@
 # Prompts, answers and solutions. Turns are unrolled: a later turn's prompt depends on the last turn's trace.
 
 
+rule select_batch:
+    # What a shard depends on: with whole levels, one more problem would build and judge all shards of its level again.
+    input:
+        definitions=level_files("definitions"),
+        workloads=level_files("workloads"),
+    output:
+        definitions=DEFINITIONS,
+        workloads=WORKLOADS,
+    log:
+        "results/logs/select_batch/{experiment}/{batch}.log",
+    localrule: True
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        batch=batch_numbers,
+        code=code_digest("records"),
+    script:
+        "../scripts/select_batch.py"
+
+
 rule render:
     input:
-        definitions=definitions_of,
+        definitions=[DEFINITIONS],
         workloads=workloads_of,
-        templates=templates,
-        examples=sorted(glob("config/prompts/examples/*/*")),
+        templates=prompt_parts("coder"),
         gpus="resources/hardware/gpus.yaml",
     output:
         "results/prompts/{experiment}/{batch}.jsonl",
@@ -24,10 +43,9 @@ rule render:
 
 rule render_next:
     input:
-        definitions=definitions_of,
+        definitions=[DEFINITIONS],
         workloads=workloads_of,
-        templates=templates,
-        examples=sorted(glob("config/prompts/examples/*/*")),
+        templates=prompt_parts("coder_next"),
         gpus="resources/hardware/gpus.yaml",
         candidates=last_turn("candidates"),
         solutions=last_turn("solutions"),
@@ -100,7 +118,7 @@ if GOLD:
     rule gold:
         # The reference as its own candidate: checks the judge and the problems, not a model.
         input:
-            definitions=definitions_of,
+            definitions=[DEFINITIONS],
         output:
             candidates=shard("candidates"),
             solutions=shard("solutions"),
@@ -124,7 +142,7 @@ if FILES:
     rule files:
         # Solutions that lie in a folder: exploits and honest kernels that try the judge, or kernels of your own.
         input:
-            definitions=definitions_of,
+            definitions=[DEFINITIONS],
             files=files_of_experiment,
         output:
             candidates=shard("candidates"),

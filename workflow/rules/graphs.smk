@@ -43,6 +43,18 @@ rule prepare_graph:
         "../scripts/prepare_graph.py"
 
 
+checkpoint graph_gate:
+    # As `gate`: what is trained is planned once the graph is there. Arrays are too large for Snakemake's checksums.
+    input:
+        GRAPH,
+        [f"results/graphs/{{graph}}/{array}.npy" for array in GRAPH_ARRAYS],
+    output:
+        touch("results/gates/graphs/{graph}.done"),
+    wildcard_constraints:
+        graph=only(settings.graphs),
+    localrule: True
+
+
 rule graphs:
     # Every graph of the config, prepared.
     input:

@@ -5,7 +5,7 @@ rule judge:
     input:
         solutions=solutions_behind_gate,
         builds=shard("builds"),
-        definitions=definitions_of,
+        definitions=[DEFINITIONS],
         workloads=workloads_of,
     output:
         shard("traces"),
@@ -20,7 +20,9 @@ rule judge:
     resources:
         gpu=1 if settings.judge.device == "cuda" else 0,
     params:
-        protocol=settings.judge.model_dump(mode="json"),
+        protocol=lambda wildcards: settings.protocol(wildcards.experiment).model_dump(
+            mode="json"
+        ),
         baselines=settings.baselines,
         store=settings.paths.store,
         code=code_digest(

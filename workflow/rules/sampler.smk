@@ -24,7 +24,7 @@ rule sampler_build:
 rule sampler_study:
     # 122 designs on the same batches: minutes at papers100M size. Nothing else should run meanwhile.
     input:
-        sampled_graph,
+        prepared_graph,
         SAMPLER_SOURCES,
     output:
         "results/sampler/{graph}/salient_sampler_study.csv",
@@ -45,7 +45,7 @@ rule sampler_study:
 rule sampler_benchmark:
     # Batches prepared in a second, with 1, 2, 4, … threads up to all cores; into page-locked memory beside a GPU.
     input:
-        sampled_graph,
+        prepared_graph,
         SAMPLER_SOURCES,
         fast_sampler=FAST_SAMPLER,
     output:

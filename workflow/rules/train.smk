@@ -4,8 +4,7 @@
 rule train:
     # An interrupted training goes on from its last whole epoch.
     input:
-        graph=GRAPH,
-        arrays=[f"results/graphs/{{graph}}/{array}.npy" for array in GRAPH_ARRAYS],
+        graph=prepared_graph,
     output:
         run=f"results/training/{TRAINING}.json",
         checkpoint=f"results/training/{TRAINING}.pt",
@@ -23,15 +22,14 @@ rule train:
     params:
         job=training_job("inference"),
         store=settings.paths.store,
-        code=code_digest("gnn", "records"),
+        code=code_digest("gnn", "records", without=NOT_IN_TRAINING),
     script:
         "../scripts/train.py"
 
 
 rule infer:
     input:
-        graph=GRAPH,
-        arrays=[f"results/graphs/{{graph}}/{array}.npy" for array in GRAPH_ARRAYS],
+        graph=prepared_graph,
         checkpoint=f"results/training/{TRAINING}.pt",
     output:
         f"results/inference/{TRAINING}.json",
@@ -47,7 +45,7 @@ rule infer:
     params:
         job=training_job(),
         store=settings.paths.store,
-        code=code_digest("gnn", "records"),
+        code=code_digest("gnn", "records", without=NOT_IN_TRAINING),
     script:
         "../scripts/infer.py"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hone import launcher
 from hone.config import Experiment
-from hone.methods.examples import load_examples
+from hone.methods.examples import ANSWER_FILES, load_examples
 from hone.methods.feedback import Previous
 from hone.methods.hardware import gpu
 from hone.methods.templates import Templates
@@ -88,6 +88,17 @@ class Renderer:
             "previous": previous,
         }
         return self.templates.render(f"{self.experiment.method}/{role}.md", context)
+
+
+def prompt_files(method: str, role: str, language: Language, folder: Path) -> list[str]:
+    """Paths of all that a role's prompt is made of: its template, what that includes, and the method's examples.
+
+    Those that are there: rendering says what is missing.
+    """
+    answer = ANSWER_FILES[language]
+    shown = [f"examples/{name}/{file}" for name in EXAMPLES.get(method, ()) for file in ("problem.py", answer)]
+    files = [*Templates(folder).files(f"{method}/{role}.md"), *(str(folder / file) for file in shown)]
+    return [file for file in files if Path(file).is_file()]
 
 
 def selected(

@@ -1,0 +1,38 @@
+"""The full campaign can be planned where nothing is installed but Snakemake and what reads the config."""
+
+import os
+import re
+import subprocess
+import sys
+
+from tests.workflow.conftest import ROOT
+
+SHARED = ("Snakefile", "workflow", "config", "envs", "profiles", "resources")
+ABSENT = ("torch", "torch_geometric", "ogb", "matplotlib", "openai")
+MEMORY_LIMIT_KIB = 1_000_000
+
+
+def test_the_papers_in_full_are_planned_without_torch_in_a_gigabyte(tmp_path):
+    for name in SHARED:
+        (tmp_path / name).symlink_to(ROOT / name)
+    for name in ABSENT:
+        (tmp_path / f"absent/{name}.py").parent.mkdir(exist_ok=True)
+        (tmp_path / f"absent/{name}.py").write_text(f'raise ImportError("a login node has no {name}")\n')
+    path = os.pathsep.join([str(tmp_path / "absent"), str(ROOT / "src")])
+    command = [sys.executable, "-m", "snakemake", "-n", "--quiet", "rules", "--configfile", "config/paper.yaml"]
+    log = tmp_path / "plan.txt"
+    with (
+        log.open("w") as output,
+        subprocess.Popen(
+            command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, stdout=output, stderr=output
+        ) as run,
+    ):
+        _, status, usage = os.wait4(run.pid, 0)
+        run.returncode = os.waitstatus_to_exitcode(status)
+    assert run.returncode == 0, log.read_text()
+    assert usage.ru_maxrss < MEMORY_LIMIT_KIB
+    jobs = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", log.read_text(), re.MULTILINE)}
+    ladder, scaling, accuracy, inference = 3 * 4 * 5, 3 * 4 * 4 * 4, 4 * 5, 3 * 5
+    assert jobs["train"] == ladder + scaling + accuracy + inference
+    assert jobs["evaluate"] == 2 * 3 * 6  # methods, kernels, the existing version and five rounds
+    assert jobs["total"] < 10_000

@@ -1,0 +1,15 @@
+"""The definitions and workloads of one batch."""
+
+from pathlib import Path
+
+from hone.pipeline import select
+from hone.stage import reported
+
+with reported(snakemake.log):
+    select(
+        {(level, number) for level, number in snakemake.params.batch},
+        [Path(path) for path in snakemake.input.definitions],
+        [Path(path) for path in snakemake.input.workloads],
+        chosen=Path(snakemake.output.definitions),
+        chosen_workloads=Path(snakemake.output.workloads),
+    )
