@@ -12,6 +12,7 @@ rule render:
         "results/prompts/{experiment}/{batch}.jsonl",
     log:
         "results/logs/render/{experiment}/{batch}.log",
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
@@ -39,6 +40,7 @@ rule render_next:
         "results/logs/render_next/{experiment}/{model}/turn{turn}/{batch}.log",
     wildcard_constraints:
         experiment=only(FROM_SCRATCH),
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
@@ -64,6 +66,7 @@ if PROMPTED:
             "results/logs/generate/{experiment}/{model}/turn{turn}/{batch}.log",
         wildcard_constraints:
             experiment="|".join(PROMPTED),
+        localrule: True
         conda:
             "../../envs/hone.yaml"
         resources:
@@ -86,6 +89,7 @@ if PROMPTED:
             "results/logs/extract/{experiment}/{model}/turn{turn}/{batch}.log",
         wildcard_constraints:
             experiment=only(FROM_SCRATCH),
+        localrule: True
         conda:
             "../../envs/hone.yaml"
         params:
@@ -108,6 +112,7 @@ if GOLD:
             "results/logs/gold/{experiment}/{model}/turn{turn}/{batch}.log",
         wildcard_constraints:
             experiment="|".join(GOLD),
+        localrule: True
         conda:
             "../../envs/hone.yaml"
         params:
@@ -133,6 +138,7 @@ if FILES:
             "results/logs/files/{experiment}/{model}/turn{turn}/{batch}.log",
         wildcard_constraints:
             experiment="|".join(FILES),
+        localrule: True
         conda:
             "../../envs/hone.yaml"
         params:
