@@ -25,6 +25,12 @@ include: "workflow/rules/paper.smk"  # tables and figures of the papers
 report: "workflow/report/workflow.rst"
 
 
+onstart:
+    # Where nobody else runs, jobs in Slurm's queue are those of a run that was killed.
+    if run_lock:
+        cancel_orphans(Path.cwd())
+
+
 rule all:
     default_target: True
     input:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import platform
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
@@ -19,12 +20,15 @@ DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 def reported(logs: Iterable[str]) -> Iterator[None]:
     """Print a HoneError without a traceback, end the rule's log files with it, and exit with status 1.
 
-    The logs hold what the last try said: earlier ones are removed. Any other error goes there with its traceback.
+    The logs hold what the last try said: earlier ones are removed. Any other error goes there with its traceback. They
+    begin with the machine's name: Snakemake shows the cluster's message on a killed job behind a log that has a line,
+    and nothing behind an empty one.
     """
     files = [Path(log) for log in logs]
     for file in files:
         with suppress(OSError):
             file.unlink(missing_ok=True)
+    _append(files, f"on {platform.node()}\n")
     try:
         with _named_disk():
             yield

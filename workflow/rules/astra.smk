@@ -36,6 +36,7 @@ rule upstream:
         "results/logs/upstream/{experiment}/{model}/turn0/{batch}.log",
     wildcard_constraints:
         experiment=only(ROUNDS),
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
@@ -61,6 +62,7 @@ rule testing:
     wildcard_constraints:
         experiment=only(ROUNDS),
         role="testing|single",
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
@@ -85,6 +87,7 @@ rule suite:
         "results/logs/suite/{experiment}/{model}/{batch}.log",
     wildcard_constraints:
         experiment=only(ROUNDS),
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
@@ -120,6 +123,7 @@ rule profiling:
         "results/logs/profiling/{experiment}/{model}/turn{turn}/{batch}.log",
     wildcard_constraints:
         experiment=only(SEVERAL_ROLES),
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
@@ -147,6 +151,7 @@ rule planning:
         "results/logs/planning/{experiment}/{model}/turn{turn}/{batch}.log",
     wildcard_constraints:
         experiment=only(SEVERAL_ROLES),
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
@@ -173,6 +178,7 @@ rule coding:
         "results/logs/coding/{experiment}/{model}/turn{turn}/{batch}.log",
     wildcard_constraints:
         experiment=only(SEVERAL_ROLES),
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
@@ -199,6 +205,7 @@ rule experience:
         "results/logs/experience/{experiment}/{model}/turn{turn}/{batch}.log",
     wildcard_constraints:
         experiment=only(SEVERAL_ROLES),
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
@@ -226,6 +233,7 @@ rule converse:
         "results/logs/converse/{experiment}/{model}/turn{turn}/{batch}.log",
     wildcard_constraints:
         experiment=only(ONE_AGENT),
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
@@ -248,6 +256,7 @@ rule extract_round:
     wildcard_constraints:
         experiment=only(ROUNDS),
         turn=r"[1-9]\d*",
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
+from hone.cluster import cancel_orphans
 from hone.code import code_digest, text_digest
 from hone.config import ASTRA, UNPROMPTED, load, model_slug
 from hone.errors import HoneError
@@ -24,8 +25,8 @@ try:
 except HoneError as error:
     raise WorkflowError(str(error))
 
-# Held until this process ends, so that a run that was killed does not lock out the next.
-run_lock = forget_dead_runs(Path(".snakemake"))
+# Held until this process ends, so that a run that was killed does not lock out the next, nor do jobs that outlive it.
+run_lock = forget_dead_runs(Path(".snakemake")) if workflow.is_main_process else None
 
 PROMPTED = [
     name for name, item in settings.experiments.items() if item.method not in UNPROMPTED
@@ -70,7 +71,6 @@ def only(experiments):
 
 
 # Paths.
-
 SUITES = "results/suites/{experiment}/{model}/{batch}.jsonl"
 # A batch's own problems, and all workloads of theirs, held-out ones included.
 DEFINITIONS = "results/batches/definitions/{experiment}/{batch}.jsonl"

@@ -31,6 +31,7 @@ rule render:
         "results/prompts/{experiment}/{batch}.jsonl",
     log:
         "results/logs/render/{experiment}/{batch}.log",
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
@@ -57,6 +58,7 @@ rule render_next:
         "results/logs/render_next/{experiment}/{model}/turn{turn}/{batch}.log",
     wildcard_constraints:
         experiment=only(FROM_SCRATCH),
+    localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
@@ -82,6 +84,7 @@ if PROMPTED:
             "results/logs/generate/{experiment}/{model}/turn{turn}/{batch}.log",
         wildcard_constraints:
             experiment="|".join(PROMPTED),
+        localrule: True
         conda:
             "../../envs/hone.yaml"
         resources:
@@ -104,6 +107,7 @@ if PROMPTED:
             "results/logs/extract/{experiment}/{model}/turn{turn}/{batch}.log",
         wildcard_constraints:
             experiment=only(FROM_SCRATCH),
+        localrule: True
         conda:
             "../../envs/hone.yaml"
         params:
@@ -126,6 +130,7 @@ if GOLD:
             "results/logs/gold/{experiment}/{model}/turn{turn}/{batch}.log",
         wildcard_constraints:
             experiment="|".join(GOLD),
+        localrule: True
         conda:
             "../../envs/hone.yaml"
         params:
@@ -151,6 +156,7 @@ if FILES:
             "results/logs/files/{experiment}/{model}/turn{turn}/{batch}.log",
         wildcard_constraints:
             experiment="|".join(FILES),
+        localrule: True
         conda:
             "../../envs/hone.yaml"
         params:

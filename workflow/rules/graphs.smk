@@ -32,7 +32,8 @@ rule prepare_graph:
     conda:
         "../../envs/hone.yaml"
     resources:
-        mem_mb=lambda wildcards: graph_entry(wildcards).memory_mib + 512,
+        mem_mb=lambda wildcards, attempt: (graph_entry(wildcards).memory_mib + 512)
+        * attempt,
         memory_mib=lambda wildcards: graph_entry(wildcards).memory_mib,  # decides nothing but the memory
     params:
         graph=lambda wildcards: graph_entry(wildcards).model_dump(

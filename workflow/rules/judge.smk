@@ -1,4 +1,5 @@
 # Correctness and time of every distinct solution of a batch. What was judged before, anywhere, is taken from the store.
+JUDGE_GPUS = 1 if settings.judge.device == "cuda" else 0
 
 
 rule judge:
@@ -18,7 +19,9 @@ rule judge:
     # On a CPU a job that takes times has the machine to itself. A GPU's times do not suffer from compilers beside it.
     threads: judge_threads()
     resources:
-        gpu=1 if settings.judge.device == "cuda" else 0,
+        gpu=JUDGE_GPUS,
+        machine_gpu=JUDGE_GPUS,
+        slurm_extra="" if JUDGE_GPUS else "--exclusive",
     params:
         protocol=lambda wildcards: settings.protocol(wildcards.experiment).model_dump(
             mode="json"

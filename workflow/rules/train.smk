@@ -19,6 +19,7 @@ rule train:
     threads: training_cores
     resources:
         gpu=training_gpus,
+        machine_gpu=training_gpus,
     params:
         job=training_job("inference"),
         store=settings.paths.store,
@@ -42,6 +43,7 @@ rule infer:
     threads: lambda wildcards: training_cores({**wildcards, "gpus": 1})
     resources:
         gpu=lambda wildcards: min(1, training_gpus(wildcards)),
+        machine_gpu=lambda wildcards: min(1, training_gpus(wildcards)),
     params:
         job=training_job(),
         store=settings.paths.store,
