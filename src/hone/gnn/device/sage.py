@@ -6,7 +6,8 @@ with a mask that is computed again and never stored. States are bfloat16, sums a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import itertools
+from typing import TYPE_CHECKING, cast
 
 import torch
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from hone.config_trainings import HyperParameters
     from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
     from hone.gnn.device.native import Library
+    from hone.gnn.layers import SAGEConv
     from hone.gnn.models import GNN
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
@@ -34,11 +36,12 @@ class DeviceSage:
         device = graph.features.device
         self._graph, self._library, self._hyper = graph, library, hyper
         self._model, self._layers = model, len(room.fanouts)
-        inputs = [conv.lin_l.weight.shape[1] for conv in model.convs]
-        self.classes = int(model.convs[-1].lin_l.weight.shape[0])
+        self._convs = [cast("SAGEConv", conv) for conv in model.convs]
+        inputs = [conv.lin_l.in_features for conv in self._convs]
+        self.classes = self._convs[-1].lin_l.out_features
         widths = [graph.features.shape[1], *inputs[1:], -(-self.classes // 8) * 8]
         self._widths = widths
-        shapes = [(2 * a, b) for a, b in zip(widths[:-1], widths[1:], strict=True)]
+        shapes = [(2 * a, b) for a, b in itertools.pairwise(widths)]
         count = sum(a * b for a, b in shapes)
 
         def numbers(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -113,7 +116,7 @@ class DeviceSage:
     def export(self) -> GNN:
         """The model with the parameters as they are now."""
         with torch.no_grad():
-            for conv, weight in zip(self._model.convs, self.weights, strict=True):
+            for conv, weight in zip(self._convs, self.weights, strict=True):
                 outputs, inputs = conv.lin_l.weight.shape
                 half = len(weight) // 2
                 conv.lin_l.weight.copy_(weight[:inputs, :outputs].T)
@@ -122,7 +125,7 @@ class DeviceSage:
 
     def _import(self) -> None:
         with torch.no_grad():
-            for conv, weight in zip(self._model.convs, self.weights, strict=True):
+            for conv, weight in zip(self._convs, self.weights, strict=True):
                 outputs, inputs = conv.lin_l.weight.shape
                 half = len(weight) // 2
                 weight[:inputs, :outputs] = conv.lin_l.weight.T
@@ -144,4 +147,5 @@ def product(left: Tensor, right: Tensor, out: Tensor) -> None:
 def _parts(flat: Tensor, shapes: list[tuple[int, int]]) -> list[Tensor]:
     """Matrices that lie in a vector one after the other."""
     sizes = [a * b for a, b in shapes]
-    return [part.view(shape) for part, shape in zip(flat.split(sizes), shapes, strict=True)]
+    parts = torch.split(flat, sizes)
+    return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
