@@ -8,8 +8,9 @@ from torch.nn import functional as F
 from hone.config_trainings import HyperParameters
 from hone.gnn.aggregate import neighbour_mean
 from hone.gnn.device.memory import BatchRoom, Room
-from hone.gnn.device.sage import DeviceSage
+from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler, as_batch
+from hone.gnn.device.weights import Weights
 from hone.gnn.models import build_model
 from hone.gnn.seeds import Plan
 
@@ -31,7 +32,8 @@ class Made:
         self.model = build_model(
             "sage", inputs=graph.features.shape[1], hidden=HIDDEN, outputs=CLASSES, layers=3, dropout=dropout, seed=1
         )
-        self.step = DeviceSage(self.model, graph, self.room, hyper(dropout, **options), kernels)
+        self.weights = Weights(self.model, graph.features, hyper(dropout, **options), kernels)
+        self.part = SagePass(self.weights, graph, self.room, dropout, kernels)
         self.sampler = DeviceSampler(
             graph, self.room, kernels, seed=seed, max_seeds=600, deterministic=True
         )  # fmt: skip
@@ -53,9 +55,9 @@ class Made:
         return float(loss.detach()), grads
 
     def gradients(self):
-        self.step.forward(self.place)
-        self.step.backward(self.place)
-        return [gradient[:, :CLASSES] if n == 2 else gradient for n, gradient in enumerate(self.step._gradients)]
+        self.part.forward(self.place, training=True)
+        self.part.backward(self.place)
+        return [gradient[:, :CLASSES] if n == 2 else gradient for n, gradient in enumerate(self.weights.gradients)]
 
 
 def rounded(x):
@@ -85,14 +87,14 @@ def test_gradients_are_those_of_autograd(kernels, device_graph):
     loss, gradients = made.expected()
     for found, expected in zip(made.gradients(), gradients, strict=True):
         assert off(found, expected) < 0.01  # gradients are rounded to bfloat16 on their way, which is 0.4 % each time
-    assert float(made.step.loss_sum) / BATCH == pytest.approx(loss, rel=2e-3)
+    assert float(made.part.loss_sum) / BATCH == pytest.approx(loss, rel=2e-3)
 
 
 def test_rows_that_are_not_there_count_nothing(kernels, device_graph):
     tight = Made(kernels, device_graph, seeds=9)
     wide = Made(kernels, device_graph, seeds=9, room=Room((BATCH, 400, 900), FANOUTS))
     for made in (tight, wide):
-        for states in made.step._states:
+        for states in made.part._states:
             states.fill_(float("nan"))  # what an earlier batch left there
     for one, other in zip(tight.gradients(), wide.gradients(), strict=True):
         assert off(one, other) < 1e-6
@@ -103,18 +105,18 @@ def test_a_batch_without_seeds_changes_nothing(kernels, device_graph):
     made = Made(kernels, device_graph, seeds=0)
     for gradient in made.gradients():
         assert not gradient.any()
-    assert float(made.step.loss_sum) == 0.0
+    assert float(made.part.loss_sum) == 0.0
 
 
 def test_neighbours_are_averaged_as_in_float64(kernels, device_graph):
     made = Made(kernels, device_graph)
-    made.step.forward(made.place)
+    made.part.forward(made.place, training=True)
     batch = as_batch(made.place, 0, 0)
     features, block = device_graph.features[batch.nodes.long()].double(), batch.blocks[0]
     for row in range(block.num_dst):
         rows = block.indices[block.indptr[row] : block.indptr[row + 1]].long()
         mean = features[rows].mean(0) if len(rows) else torch.zeros(features.shape[1], dtype=torch.float64)
-        found = made.step._inputs[0][row].double()
+        found = made.part._inputs[0][row].double()
         assert torch.allclose(found, torch.cat([mean, features[row]]), rtol=2**-8, atol=1e-6)
 
 
@@ -165,21 +167,21 @@ def test_every_layer_batch_and_seed_has_a_dropout_of_its_own(kernels, device_gra
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_adam_is_pytorchs(kernels, device_graph, decay):
     made = Made(kernels, device_graph, weight_decay=decay)
-    twin = made.step.parameters.clone().requires_grad_()
+    twin = made.weights.parameters.clone().requires_grad_()
     optimizer = torch.optim.Adam([twin], lr=0.01, weight_decay=decay)
     for number in range(4):
-        made.step.gradient.copy_(torch.randn(len(twin), generator=torch.Generator().manual_seed(number)))
-        twin.grad = made.step.gradient.clone()
-        made.step.update()
+        made.weights.gradient.copy_(torch.randn(len(twin), generator=torch.Generator().manual_seed(number)))
+        twin.grad = made.weights.gradient.clone()
+        made.weights.update()
         optimizer.step()
-        assert torch.allclose(made.step.parameters, twin, rtol=1e-5, atol=1e-6)
-        assert torch.equal(made.step._rounded, made.step.parameters.bfloat16())
+        assert torch.allclose(made.weights.parameters, twin, rtol=1e-5, atol=1e-6)
+        assert torch.equal(made.weights._rounded, made.weights.parameters.bfloat16())
 
 
 def test_parameters_come_back_as_they_went_in(kernels, device_graph):
     made = Made(kernels, device_graph)
     before = {name: value.clone() for name, value in made.model.state_dict().items()}
-    after = made.step.export().state_dict()
+    after = made.weights.store().state_dict()
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
@@ -193,10 +195,11 @@ def trained(kernels, graph, epochs):
         for _ in range(len(plan)):
             made.sampler.make_ready(1)
             made.sampler.sample(made.place)
-            made.step.step(made.place)
-        losses.append(float(made.step.loss_sum) / 240)
-        made.step.loss_sum.zero_()
-    return losses, made.step.parameters
+            made.gradients()
+            made.weights.update()
+        losses.append(float(made.part.loss_sum) / 240)
+        made.part.loss_sum.zero_()
+    return losses, made.weights.parameters
 
 
 def test_it_learns_and_gives_the_same_bits_twice(kernels, device_graph):

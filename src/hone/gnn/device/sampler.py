@@ -39,6 +39,9 @@ class DeviceSampler:
                 raise ConfigError(f"the device system cannot draw {fanout} neighbours", where="fanouts", remedy=remedy)
         device = graph.indptr.device
         self.graph, self.room, self._library = graph, room, library
+        self._options = {
+            "seed": seed, "max_seeds": max_seeds, "world": world, "rank": rank, "deterministic": deterministic,
+        }  # fmt: skip
         self._deterministic, self._rank = deterministic, rank
         bits = max(1, (room.slots - 1).bit_length())
         self._batches_a_map = (1 << (32 - bits)) - 2
@@ -52,11 +55,15 @@ class DeviceSampler:
         self._order = torch.zeros(max_seeds, dtype=torch.int64, device=device)
         self._progress = torch.tensor([seed, 0, 0, 0, 0, room.nodes[0], world, 0], dtype=torch.int64, device=device)
 
-    def begin(self, plan: Plan) -> None:
-        """Go to the beginning of an epoch; on the current stream."""
+    def with_room(self, room: Room) -> DeviceSampler:
+        """One that samples the same batches into other rooms."""
+        return DeviceSampler(self.graph, room, self._library, **self._options)  # type: ignore[arg-type]
+
+    def begin(self, plan: Plan, batch: int = 0) -> None:
+        """Go to a batch of an epoch; on the current stream."""
         mine = plan.order[plan.rank :: plan.world]
         self._order[: len(mine)].copy_(mine, non_blocking=True)
-        now = torch.tensor([plan.epoch, 0, len(mine), len(plan.order)], dtype=torch.int64)
+        now = torch.tensor([plan.epoch, batch, len(mine), len(plan.order)], dtype=torch.int64)
         self._progress[EPOCH : ALL_SEEDS + 1].copy_(now, non_blocking=True)
 
     def make_ready(self, batches: int) -> None:

@@ -1,0 +1,215 @@
+"""An epoch on the device: groups of batches sampled ahead on one stream, trained on another, both out of CUDA graphs.
+
+The host looks at one number for each batch, whether it fitted into its room, and only at those of a group that was
+sampled while the group before it was trained. A batch that did not fit is sampled again with room for the largest
+batch there can be: no batch is ever cut short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hone.gnn.device.memory import BatchRoom, Room
+from hone.gnn.device.sage import SagePass
+from hone.gnn.device.sampler import DeviceSampler
+from hone.gnn.distributed import sum_over_ranks
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hone.gnn.device.memory import DeviceGraph
+    from hone.gnn.device.native import Library
+    from hone.gnn.device.weights import Weights
+    from hone.gnn.distributed import Ranks
+    from hone.gnn.seeds import Plan
+
+GROUP = 4
+"""Batches of a launch."""
+AHEAD = 2
+"""Groups that there is room for: one is trained, the next is sampled."""
+
+
+class Group:
+    """Rooms of a group's batches, its two graphs, and what the host sees of it."""
+
+    def __init__(self, room: Room, layers: int, device: torch.device, size: int) -> None:
+        self.rooms = [BatchRoom(room, layers, device) for _ in range(size)]
+        self.overflows = torch.zeros(size, dtype=torch.int32, pin_memory=device.type == "cuda")
+        self.sample: Callable[[], object] | None = None
+        self.train: Callable[[], object] | None = None
+        self.sampled, self.trained = _event(device), _event(device)
+
+
+class DeviceLoop:
+    """Trains a model over epochs; on a CPU (with kernels for one, as tests have) without streams and graphs."""
+
+    def __init__(
+        self, graph: DeviceGraph, weights: Weights, sampler: DeviceSampler, dropout: float, library: Library,
+        ranks: Ranks, *, group: int = GROUP,
+    ) -> None:  # fmt: skip
+        """Rooms are the sampler's. Graphs are captured when the first epoch begins."""
+        self._graph, self._weights, self._sampler = graph, weights, sampler
+        self._dropout, self._library, self._ranks = dropout, library, ranks
+        self._device = graph.features.device
+        self._layers = len(sampler.room.fanouts)
+        self._pass = SagePass(weights, graph, sampler.room, dropout, library)
+        self._groups = [Group(sampler.room, self._layers, self._device, group) for _ in range(AHEAD)]
+        self._largest: tuple[DeviceSampler, BatchRoom, SagePass] | None = None
+        self._side = _stream(self._device)
+        self.overflows = 0
+        """Batches so far that did not fit into their room."""
+
+    def run(self, plan: Plan) -> float:
+        """One epoch; the sum of all seeds' losses, over all ranks. Waits for the device once, at the end."""
+        size = len(self._groups[0].rooms)
+        if self._side is not None and self._groups[0].sample is None:
+            self._capture(plan)
+        with self._sampling():
+            self._sampler.begin(plan)
+        starts = range(0, len(plan), size)
+        counts = [min(size, len(plan) - first) for first in starts]
+        if counts:
+            self._sample(0, counts[0])
+        for number, first in enumerate(starts):
+            if number + 1 < len(counts):
+                self._sample(number + 1, counts[number + 1])
+            self._train(number, first, counts[number], plan)
+        total = sum_over_ranks(self._take_loss(), self._ranks)
+        return float(total)
+
+    # ------------------------------------------------------------------------------------------------ one group
+
+    def _sample(self, number: int, count: int) -> None:
+        """Sample a group, once the one that had its rooms before has been trained."""
+        group = self._groups[number % AHEAD]
+        with self._sampling():
+            _wait(group.trained)
+            self._sampler.make_ready(count)
+            if group.sample is not None and count == len(group.rooms):
+                group.sample()
+            else:
+                self._sample_all(group, count)
+            _record(group.sampled)
+
+    def _sample_all(self, group: Group, count: int) -> None:
+        for place, room in enumerate(group.rooms[:count]):
+            self._sampler.sample(room)
+            group.overflows[place : place + 1].copy_(room.overflow, non_blocking=True)
+
+    def _train(self, number: int, first: int, count: int, plan: Plan) -> None:
+        """Train on a group as soon as it has been sampled."""
+        group = self._groups[number % AHEAD]
+        _wait(group.sampled)
+        if group.sampled is not None:
+            group.sampled.synchronize()  # it was sampled while the group before was trained
+        overflowed = group.overflows[:count].tolist()
+        if group.train is not None and count == len(group.rooms) and not any(overflowed):
+            group.train()
+        else:
+            for place in range(count):
+                self._step(self._pass, group.rooms[place]) if not overflowed[place] else self._again(
+                    first + place, plan
+                )
+        _record(group.trained)
+
+    def _step(self, part: SagePass, room: BatchRoom) -> None:
+        part.forward(room, training=True)
+        part.backward(room)
+        if self._ranks.world > 1:
+            torch.distributed.all_reduce(self._weights.gradient)
+        self._weights.update()
+
+    def _again(self, index: int, plan: Plan) -> None:
+        """Sample a batch that did not fit with room for any, and step on it."""
+        self.overflows += 1
+        if self._largest is None:
+            fanouts = self._sampler.room.fanouts
+            room = Room.largest(self._sampler.room.nodes[0], fanouts, len(self._graph.labels))
+            sampler = self._sampler.with_room(room)
+            part = SagePass(self._weights, self._graph, room, self._dropout, self._library)
+            part.loss_sum = self._pass.loss_sum
+            self._largest = (sampler, BatchRoom(room, self._layers, self._device), part)
+        sampler, place, part = self._largest
+        sampler.begin(plan, index)
+        sampler.make_ready(1)
+        sampler.sample(place)
+        self._step(part, place)
+
+    # -------------------------------------------------------------------------------------------------- graphs
+
+    def _capture(self, plan: Plan) -> None:
+        """Make the graphs of all groups; parameters and losses stay as they are."""
+        before = {name: tensor.clone() for name, tensor in self._weights.state().items()}
+        with self._sampling():
+            self._sampler.begin(plan)
+            self._sampler.make_ready(2 * len(self._groups[0].rooms))
+            self._sample_all(self._groups[0], 1)
+        torch.cuda.synchronize(self._device)
+        self._step(self._pass, self._groups[0].rooms[0])  # libraries choose their kernels when they are first used
+        for group in self._groups:
+            group.sample = self._graph_of(partial(self._sample_all, group, len(group.rooms)), self._side)
+            group.train = self._graph_of(partial(self._train_all, group), None)
+        self._weights.load_state(before)
+        self._take_loss()
+
+    def _train_all(self, group: Group) -> None:
+        for room in group.rooms:
+            self._step(self._pass, room)
+
+    @staticmethod
+    def _graph_of(work: Callable[[], object], stream: torch.cuda.Stream | None) -> Callable[[], object]:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            work()
+        replay: Callable[[], object] = graph.replay
+        return replay
+
+    def _sampling(self) -> AbstractContextManager[Any]:
+        return torch.cuda.stream(self._side) if self._side is not None else nullcontext()
+
+    def _take_loss(self) -> Tensor:
+        total = self._pass.loss_sum.clone()
+        self._pass.loss_sum.zero_()
+        return total
+
+
+def measured_room(
+    sampler: DeviceSampler, plan: Plan, layers: int, *, batches: int = 32, sigmas: float = 6.0, multiple: int = 128
+) -> Room:
+    """Room for nearly every batch: mean and so many standard deviations over some, with a sampler that has all room."""
+    most = sampler.room
+    place = BatchRoom(most, layers, sampler.graph.features.device)
+    sampler.begin(plan)
+    found = []
+    for _ in range(min(batches, len(plan))):
+        sampler.make_ready(1)
+        sampler.sample(place)
+        found.append(place.sizes[: len(most.nodes)].double().cpu())
+    sizes = torch.stack(found)
+    spread = sizes.std(dim=0) if len(found) > 1 else torch.zeros(len(most.nodes), dtype=torch.float64)
+    wanted = (sizes.max(dim=0).values.maximum(sizes.mean(dim=0) + sigmas * spread) / multiple).ceil() * multiple
+    nodes = [min(int(want), room) for want, room in zip(wanted, most.nodes, strict=True)]
+    return Room((most.nodes[0], *nodes[1:]), most.fanouts)
+
+
+def _stream(device: torch.device) -> torch.cuda.Stream | None:
+    return torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+
+
+def _event(device: torch.device) -> torch.cuda.Event | None:
+    return torch.cuda.Event() if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+
+
+def _record(event: torch.cuda.Event | None) -> None:
+    if event is not None:
+        event.record()
+
+
+def _wait(event: torch.cuda.Event | None) -> None:
+    if event is not None:
+        event.wait()

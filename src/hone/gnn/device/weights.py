@@ -1,0 +1,97 @@
+"""The parameters of a GraphSAGE on the device, with Adam's moments: one vector each, at fixed addresses."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hone.config_trainings import HyperParameters
+    from hone.gnn.device.native import Library
+    from hone.gnn.layers import SAGEConv
+    from hone.gnn.models import GNN
+
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+"""Adam's, as torch.optim.Adam has them."""
+
+
+class Weights:
+    """A layer's weight is [W_l; W_r] transposed, (2 * inputs, outputs), so that mean and own row are one product.
+
+    Widths are filled up to multiples of 8 with rows and columns that stay zero.
+    """
+
+    def __init__(self, model: GNN, features: Tensor, hyper: HyperParameters, library: Library) -> None:
+        """`model` is a SAGE, whose parameters are copied; `features` are those on the device."""
+        device = features.device
+        self._model, self._hyper, self._library = model, hyper, library
+        self._convs = [cast("SAGEConv", conv) for conv in model.convs]
+        self.classes = self._convs[-1].lin_l.out_features
+        inner = [conv.lin_l.in_features for conv in self._convs[1:]]
+        self.widths = [features.shape[1], *inner, -(-self.classes // 8) * 8]
+        """Of the state before the first layer and after each."""
+        shapes = [(2 * a, b) for a, b in itertools.pairwise(self.widths)]
+        count = sum(a * b for a, b in shapes)
+        self.parameters, self.gradient, self._first, self._second = (
+            torch.zeros(count, device=device) for _ in range(4)
+        )
+        self._rounded = torch.zeros(count, dtype=torch.bfloat16, device=device)
+        self.rate = torch.tensor(hyper.lr, dtype=torch.float32, device=device)
+        self._steps = torch.zeros(1, dtype=torch.int64, device=device)
+        self._matrices = _parts(self.parameters, shapes)
+        self.gradients = _parts(self.gradient, shapes)
+        """Of each layer, float32: what `update` applies."""
+        self.rounded = _parts(self._rounded, shapes)
+        """Of each layer, bfloat16: what products read."""
+        self.load()
+
+    def update(self) -> None:
+        """One step of Adam; can be captured."""
+        self._steps += 1
+        self._library.call(
+            "adam", len(self.parameters), self.gradient, self.parameters, self._first, self._second, self._rounded,
+            self.rate, self._steps, BETA1, BETA2, EPSILON, self._hyper.weight_decay,
+        )  # fmt: skip
+
+    def load(self) -> None:
+        """Take the model's parameters."""
+        with torch.no_grad():
+            for conv, matrix in zip(self._convs, self._matrices, strict=True):
+                outputs, inputs = conv.lin_l.weight.shape
+                half = len(matrix) // 2
+                matrix[:inputs, :outputs] = conv.lin_l.weight.T
+                matrix[half : half + inputs, :outputs] = conv.lin_r.weight.T
+            self._rounded.copy_(self.parameters)
+
+    def store(self) -> GNN:
+        """Give the model the parameters as they are now."""
+        with torch.no_grad():
+            for conv, matrix in zip(self._convs, self._matrices, strict=True):
+                outputs, inputs = conv.lin_l.weight.shape
+                half = len(matrix) // 2
+                conv.lin_l.weight.copy_(matrix[:inputs, :outputs].T)
+                conv.lin_r.weight.copy_(matrix[half : half + inputs, :outputs].T)
+        return self._model
+
+    def state(self) -> dict[str, Any]:
+        """Everything that later steps depend on; the tensors themselves, not copies."""
+        return {
+            "parameters": self.parameters, "first": self._first, "second": self._second, "steps": self._steps,
+            "rate": self.rate,
+        }  # fmt: skip
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` gave, on whatever device it was."""
+        for name, tensor in self.state().items():
+            tensor.copy_(state[name])
+        self._rounded.copy_(self.parameters)
+
+
+def _parts(flat: Tensor, shapes: list[tuple[int, int]]) -> list[Tensor]:
+    """Matrices that lie in a vector one after the other."""
+    parts = torch.split(flat, [a * b for a, b in shapes])
+    return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
