@@ -16,7 +16,7 @@ def miniature(tmp_path_factory):
     folder = tmp_path_factory.mktemp("miniature")
     for name in ("Snakefile", "workflow", "resources", "profiles", "config"):
         (folder / name).symlink_to(ROOT / name)
-    made = Pipeline(folder, "config/config.yaml")
+    made = Pipeline(folder, ("config/config.yaml",))
     made.run()
     return made
 
