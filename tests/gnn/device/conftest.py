@@ -1,4 +1,5 @@
-"""The device system's kernels, compiled against an emulator of a GPU, on the small graph."""
+"""The device system's kernels on the small graph: compiled against an emulator of a GPU, and on a GPU where there is
+one."""
 
 import subprocess
 from pathlib import Path
@@ -6,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from hone.gnn.device.build import build_device_library
 from hone.gnn.device.memory import DeviceGraph
 from hone.gnn.device.native import Library
 
@@ -13,9 +15,20 @@ HERE = Path(__file__).parent
 CUDA = HERE.parents[2] / "src/hone/gnn/device/cuda/api.cu"
 
 
+GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+@pytest.fixture(scope="session", params=["cpu", pytest.param("cuda", marks=GPU)])
+def device(request):
+    """Where kernels run."""
+    return torch.device(request.param)
+
+
 @pytest.fixture(scope="session")
-def kernels(tmp_path_factory):
-    """All kernels, on the host."""
+def kernels(device, tmp_path_factory):
+    """All kernels, for the device."""
+    if device.type == "cuda":
+        return Library(build_device_library(tmp_path_factory.mktemp("store")))
     target = tmp_path_factory.mktemp("emulated") / "device.so"
     flags = ["-std=c++17", "-O1", "-Wall", "-Wno-unknown-pragmas", "-Werror", "-shared", "-fPIC"]
     subprocess.run(["g++", *flags, "-x", "c++", "-I", HERE / "emulator", "-o", target, CUDA], check=True)
@@ -23,6 +36,6 @@ def kernels(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def device_graph(small_graph):
+def device_graph(small_graph, device):
     """The small graph as the kernels want it."""
-    return DeviceGraph.load(small_graph, torch.device("cpu"))
+    return DeviceGraph.load(small_graph, device)

@@ -38,7 +38,7 @@ def plan_of(epoch, seeds=130):
 def one_by_one(made, epochs):
     """What the loop must come to, batch after batch in one room."""
     part = SagePass(made.weights, made.graph, made.sampler.room, 0.1, made.kernels)
-    place = BatchRoom(made.sampler.room, 3, torch.device("cpu"))
+    place = BatchRoom(made.sampler.room, 3, made.graph.labels.device)
     for epoch in range(epochs):
         made.sampler.begin(plan_of(epoch))
         for _ in range(len(plan_of(epoch))):
@@ -94,7 +94,7 @@ def test_the_measured_room_is_enough_for_what_was_measured_and_not_for_all_there
     room = measured_room(made.sampler, plan, 3, multiple=4)
     assert room.nodes[0] == 8
     assert all(mine <= most for mine, most in zip(room.nodes, made.sampler.room.nodes, strict=True))
-    place = BatchRoom(room, 3, torch.device("cpu"))
+    place = BatchRoom(room, 3, device_graph.labels.device)
     narrow = made.sampler.with_room(room)
     narrow.begin(plan)
     for _ in range(len(plan)):

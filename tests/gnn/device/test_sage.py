@@ -37,7 +37,7 @@ class Made:
         self.sampler = DeviceSampler(
             graph, self.room, kernels, seed=seed, max_seeds=600, deterministic=True
         )  # fmt: skip
-        self.place = BatchRoom(self.room, 2, torch.device("cpu"))
+        self.place = BatchRoom(self.room, 2, graph.labels.device)
         self.plan = Plan(torch.arange(seeds), BATCH)
         self.sampler.begin(self.plan)
         self.sampler.make_ready(1)
@@ -46,10 +46,10 @@ class Made:
     def expected(self, masks=None, share=0.0):
         """Loss and gradients by autograd."""
         batch = as_batch(self.place, 0, 0)
-        features = self.graph.features[batch.nodes.long()].float()
+        features = self.graph.features.cpu()[batch.nodes.long()].float()
         self.model.zero_grad()
         scores = specified(self.model, features, batch.blocks, masks, share)
-        loss = F.nll_loss(scores, self.graph.labels[batch.nodes[: batch.num_seeds].long()])
+        loss = F.nll_loss(scores, self.graph.labels.cpu()[batch.nodes[: batch.num_seeds].long()])
         loss.backward()
         grads = [torch.cat([conv.lin_l.weight.grad.T, conv.lin_r.weight.grad.T]) for conv in self.model.convs]
         return float(loss.detach()), grads
@@ -79,7 +79,8 @@ def specified(model, x, blocks, masks, share):
 
 def off(found, expected):
     """Relative, by norm."""
-    return float((found.double() - expected.double()).norm() / expected.double().norm().clamp_min(1e-12))
+    found, expected = found.cpu().double(), expected.cpu().double()
+    return float((found - expected).norm() / expected.norm().clamp_min(1e-12))
 
 
 def test_gradients_are_those_of_autograd(kernels, device_graph):
@@ -112,11 +113,11 @@ def test_neighbours_are_averaged_as_in_float64(kernels, device_graph):
     made = Made(kernels, device_graph)
     made.part.forward(made.place, training=True)
     batch = as_batch(made.place, 0, 0)
-    features, block = device_graph.features[batch.nodes.long()].double(), batch.blocks[0]
+    features, block = device_graph.features.cpu()[batch.nodes.long()].double(), batch.blocks[0]
     for row in range(block.num_dst):
         rows = block.indices[block.indptr[row] : block.indptr[row + 1]].long()
         mean = features[rows].mean(0) if len(rows) else torch.zeros(features.shape[1], dtype=torch.float64)
-        found = made.part._inputs[0][row].double()
+        found = made.part._inputs[0][row].cpu().double()
         assert torch.allclose(found, torch.cat([mean, features[row]]), rtol=2**-8, atol=1e-6)
 
 
@@ -170,7 +171,9 @@ def test_adam_is_pytorchs(kernels, device_graph, decay):
     twin = made.weights.parameters.clone().requires_grad_()
     optimizer = torch.optim.Adam([twin], lr=0.01, weight_decay=decay)
     for number in range(4):
-        made.weights.gradient.copy_(torch.randn(len(twin), generator=torch.Generator().manual_seed(number)))
+        made.weights.gradient.copy_(
+            torch.randn(len(twin), generator=torch.Generator().manual_seed(number)).to(twin.device)
+        )
         twin.grad = made.weights.gradient.clone()
         made.weights.update()
         optimizer.step()

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hone.errors import ConfigError
-from hone.gnn.device.memory import BatchRoom, Room
+from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.sampler import DeviceSampler, as_batch
 from hone.gnn.sampling import Sampler
 from hone.gnn.seeds import Plan, shuffled
@@ -17,7 +17,7 @@ def sampled(kernels, graph, plan, *, fanouts=FANOUTS, room=None, seed=7, batches
     """The plan's batches, one after the other in the same room."""
     room = room or Room.largest(plan.batch_size, fanouts, len(graph.labels))
     sampler = DeviceSampler(graph, room, kernels, seed=seed, max_seeds=len(plan.order), world=plan.world, **options)
-    place = BatchRoom(room, 2, torch.device("cpu"))
+    place = BatchRoom(room, 2, graph.labels.device)
     sampler.begin(plan)
     for index in range(len(plan) if batches is None else batches):
         sampler.make_ready(1)
@@ -63,11 +63,11 @@ def test_readers_are_the_inverse_of_neighbours(kernels, device_graph, small_grap
     for place, _ in sampled(kernels, device_graph, plan, batches=2, deterministic=True):
         for number, hop in enumerate(place.hops[:-1]):
             rows, sources = int(place.sizes[number]), int(place.sizes[number + 1])
-            fanout = FANOUTS[number]
+            fanout, neighbours, degrees = FANOUTS[number], hop.neighbours.tolist(), hop.degrees.tolist()
             expected = {source: [] for source in range(sources)}
             for row in range(rows):
-                for k in range(int(hop.degrees[row])):
-                    expected[int(hop.neighbours[row * fanout + k])].append(row * fanout + k)
+                for k in range(degrees[row]):
+                    expected[neighbours[row * fanout + k]].append(row * fanout + k)
             offsets = hop.offsets.tolist()
             assert {s: hop.readers[offsets[s] : offsets[s + 1]].tolist() for s in range(sources)} == expected
 
@@ -94,7 +94,7 @@ def test_the_map_is_cleared_before_its_tags_run_out(kernels, device_graph, small
     room = Room.largest(BATCH, FANOUTS, 600)
     sampler = DeviceSampler(device_graph, room, kernels, seed=7, max_seeds=len(plan.order))
     sampler._batches_a_map = 3
-    place, theirs = BatchRoom(room, 2, torch.device("cpu")), Sampler(small_graph, FANOUTS, library, seed=7)
+    place, theirs = BatchRoom(room, 2, device_graph.labels.device), Sampler(small_graph, FANOUTS, library, seed=7)
     sampler.begin(plan)
     for index in range(8):
         sampler.make_ready(1)
@@ -116,11 +116,10 @@ def star(leaves):
     return indptr, torch.tensor([node for row in rows for node in row], dtype=torch.int32), last
 
 
-def test_a_hub_a_node_of_degree_one_and_an_isolated_node(kernels):
-    from hone.gnn.device.memory import DeviceGraph
-
+def test_a_hub_a_node_of_degree_one_and_an_isolated_node(kernels, device):
     indptr, indices, single = star(5000)
-    graph = DeviceGraph(indptr, indices, torch.zeros(5003, 8, dtype=torch.bfloat16), torch.zeros(5003).long())
+    arrays = (indptr, indices, torch.zeros(5003, 8, dtype=torch.bfloat16), torch.zeros(5003).long())
+    graph = DeviceGraph(*(array.to(device) for array in arrays))
     plan = Plan(torch.tensor([0, single, single + 1]), 3)
     ((place, _),) = sampled(kernels, graph, plan, fanouts=(4, 3))
     found = as_batch(place, 0, 0)
