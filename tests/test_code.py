@@ -2,6 +2,7 @@
 
 import ast
 import os
+import platform
 import re
 from pathlib import Path
 
@@ -98,7 +99,9 @@ def test_an_expected_failure_is_one_message_in_log_and_terminal(tmp_path, capsys
     with pytest.raises(SystemExit) as caught, reported([str(log)]):
         raise ConfigError("no such thing", where="my.yaml", remedy="write it")
     assert caught.value.code == 1
-    assert log.read_text() == capsys.readouterr().err == "error: my.yaml: no such thing\n  remedy: write it\n"
+    message = capsys.readouterr().err
+    assert message == "error: my.yaml: no such thing\n  remedy: write it\n"
+    assert log.read_text() == f"on {platform.node()}\n{message}"
 
 
 def test_an_unexpected_failure_keeps_its_traceback(tmp_path):

@@ -172,7 +172,7 @@ def _expected_solutions(settings: Settings, shard: Shard, reader: Reader) -> Cou
 def _problems(settings: Settings, experiment: str, batch: str, reader: Reader) -> list[str]:
     """Names of the definitions of a job; before they are made, of all problems that the config speaks of."""
     item = settings.experiments[experiment]
-    numbers = [pair for pair in settings.batch(item.source, batch) if item.selects(*pair)]
+    numbers = [pair for pair in settings.batch(experiment, batch) if item.selects(*pair)]
     names: list[str] = []
     for level in sorted({level for level, _ in numbers}):
         known = reader.rows(places.RESULTS / "definitions" / item.source / f"level{level}.jsonl", ProblemView)
