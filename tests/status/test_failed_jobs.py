@@ -62,7 +62,7 @@ def test_of_several_processes_the_one_that_explains_itself_is_quoted(tmp_path):
 
 
 MACHINE = f"on {platform.node()}"
-"""Snakemake shows the cluster's message on a killed job behind a log that has a line, and nothing behind an empty one."""
+"""The first line of a log: behind an empty one Snakemake shows nothing of what the cluster says of a killed job."""
 
 
 def failing(error, log):
