@@ -46,8 +46,8 @@ def one_by_one(made, epochs):
             made.sampler.sample(place)
             part.forward(place, training=True)
             part.backward(place)
-            made.weights.update()
-    return float(part.loss_sum)
+            made.weights.update(part.total, place.global_seeds)
+    return float(made.weights.loss_sum)
 
 
 @pytest.mark.parametrize("group", [1, 2, 4, 16])

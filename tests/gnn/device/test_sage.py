@@ -5,13 +5,14 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from hone.config_trainings import HyperParameters
+from hone.config_trainings import HyperParameters, Plateau
 from hone.gnn.aggregate import neighbour_mean
 from hone.gnn.device.memory import BatchRoom, Room
 from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler, as_batch
 from hone.gnn.device.weights import Weights
 from hone.gnn.models import build_model
+from hone.gnn.plateau import PlateauRule
 from hone.gnn.seeds import Plan
 
 FANOUTS = (5, 4, 3)
@@ -88,7 +89,7 @@ def test_gradients_are_those_of_autograd(kernels, device_graph):
     loss, gradients = made.expected()
     for found, expected in zip(made.gradients(), gradients, strict=True):
         assert off(found, expected) < 0.01  # gradients are rounded to bfloat16 on their way, which is 0.4 % each time
-    assert float(made.part.loss_sum) / BATCH == pytest.approx(loss, rel=2e-3)
+    assert float(made.part.total) / BATCH == pytest.approx(loss, rel=2e-3)
 
 
 def test_rows_that_are_not_there_count_nothing(kernels, device_graph):
@@ -106,7 +107,7 @@ def test_a_batch_without_seeds_changes_nothing(kernels, device_graph):
     made = Made(kernels, device_graph, seeds=0)
     for gradient in made.gradients():
         assert not gradient.any()
-    assert float(made.part.loss_sum) == 0.0
+    assert float(made.part.total) == 0.0
 
 
 def test_neighbours_are_averaged_as_in_float64(kernels, device_graph):
@@ -175,10 +176,23 @@ def test_adam_is_pytorchs(kernels, device_graph, decay):
             torch.randn(len(twin), generator=torch.Generator().manual_seed(number)).to(twin.device)
         )
         twin.grad = made.weights.gradient.clone()
-        made.weights.update()
+        made.weights.update(made.part.total, made.place.global_seeds)
         optimizer.step()
         assert torch.allclose(made.weights.parameters, twin, rtol=1e-5, atol=1e-6)
         assert torch.equal(made.weights._rounded, made.weights.parameters.bfloat16())
+
+
+def test_the_learning_rate_falls_on_a_plateau_as_the_rule_says(kernels, device_graph, device):
+    plateau = Plateau(factor=0.5, patience=2)
+    made = Made(kernels, device_graph)
+    weights = Weights(made.model, device_graph.features, hyper(), kernels, plateau)
+    rule, rate = PlateauRule(0.5, 2, torch.device("cpu")), torch.tensor(0.01)
+    for loss in (3.0, 2.0, 2.0, 2.1, 1.99999, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5):
+        rule.step(torch.tensor(loss, dtype=torch.float64), rate)
+        weights.update(torch.tensor([loss * BATCH], dtype=torch.float64, device=device), made.place.global_seeds)
+        assert float(weights.rate) == float(rate)
+    assert float(rate) < 0.01
+    assert float(weights.loss_sum) == pytest.approx(BATCH * 19.59999)
 
 
 def test_parameters_come_back_as_they_went_in(kernels, device_graph):
@@ -199,9 +213,9 @@ def trained(kernels, graph, epochs):
             made.sampler.make_ready(1)
             made.sampler.sample(made.place)
             made.gradients()
-            made.weights.update()
-        losses.append(float(made.part.loss_sum) / 240)
-        made.part.loss_sum.zero_()
+            made.weights.update(made.part.total, made.place.global_seeds)
+        losses.append(float(made.weights.loss_sum) / 240)
+        made.weights.loss_sum.zero_()
     return losses, made.weights.parameters
 
 

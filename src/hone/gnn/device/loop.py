@@ -17,7 +17,6 @@ import torch
 from hone.gnn.device.memory import BatchRoom, Room
 from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler
-from hone.gnn.distributed import sum_over_ranks
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -79,8 +78,7 @@ class DeviceLoop:
             if number + 1 < len(counts):
                 self._sample(number + 1, counts[number + 1])
             self._train(number, first, counts[number], plan)
-        total = sum_over_ranks(self._take_loss(), self._ranks)
-        return float(total)
+        return float(self._take_loss())
 
     # ------------------------------------------------------------------------------------------------ one group
 
@@ -122,7 +120,8 @@ class DeviceLoop:
         part.backward(room)
         if self._ranks.world > 1:
             torch.distributed.all_reduce(self._weights.gradient)
-        self._weights.update()
+            torch.distributed.all_reduce(part.total)
+        self._weights.update(part.total, room.global_seeds)
 
     def _again(self, index: int, plan: Plan) -> None:
         """Sample a batch that did not fit with room for any, and step on it."""
@@ -132,7 +131,6 @@ class DeviceLoop:
             room = Room.largest(self._sampler.room.nodes[0], fanouts, len(self._graph.labels))
             sampler = self._sampler.with_room(room)
             part = SagePass(self._weights, self._graph, room, self._dropout, self._library)
-            part.loss_sum = self._pass.loss_sum
             self._largest = (sampler, BatchRoom(room, self._layers, self._device), part)
         sampler, place, part = self._largest
         sampler.begin(plan, index)
@@ -173,8 +171,8 @@ class DeviceLoop:
         return torch.cuda.stream(self._side) if self._side is not None else nullcontext()
 
     def _take_loss(self) -> Tensor:
-        total = self._pass.loss_sum.clone()
-        self._pass.loss_sum.zero_()
+        total = self._weights.loss_sum.clone()
+        self._weights.loss_sum.zero_()
         return total
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import Structure, c_float, c_int, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from ctypes import Structure, c_double, c_float, c_int, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,15 @@ class DropoutView(Structure):
     _fields_ = (("key", c_void_p), ("scale", c_float), ("threshold", c_uint32))
 
 
+class PlateauView(Structure):
+    """`Plateau`; a factor of 0 leaves the learning rate as it is."""
+
+    _fields_ = (
+        ("best", c_void_p), ("bad_steps", c_void_p), ("factor", c_double), ("patience", c_int64),
+        ("threshold", c_double), ("least_change", c_double),
+    )  # fmt: skip
+
+
 P = c_void_p
 SIGNATURES: dict[str, list[Any]] = {
     "begin_batch": [P, MapView, P, P, P, P, P, P, c_int64],
@@ -53,6 +62,8 @@ SIGNATURES: dict[str, list[Any]] = {
     "mean_of_states": [HopView, P, c_int, DropoutView, P],
     "gradient_of_states": [HopView, P, P, P, P, c_int, DropoutView, P],
     "loss": [P, P, P, P, c_int, c_int, c_int, P, P, P],
+    "sum_losses": [P, c_int, P],
+    "note_loss": [P, P, P, P, PlateauView],
     "adam": [c_int64, P, P, P, P, P, P, P, c_float, c_float, c_float, c_float],
 }
 """Entry point without its prefix -> arguments without the stream."""

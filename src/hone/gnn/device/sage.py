@@ -39,8 +39,8 @@ class SagePass:
         self._inputs, self._input_gradients = (matrices([2 * width for width in widths[:-1]]) for _ in range(2))
         self._states = matrices(widths[1:])
         self._losses = torch.zeros(rows[-1], device=device)
-        self.loss_sum = torch.zeros(1, dtype=torch.float64, device=device)
-        """Of all batches that have gone backward."""
+        self.total = torch.zeros(1, dtype=torch.float64, device=device)
+        """Sum of the losses of the batch that has gone backward."""
 
     def forward(self, batch: BatchRoom, *, training: bool) -> Tensor:
         """Scores (seeds' room, classes filled up to a multiple of 8) bfloat16."""
@@ -65,7 +65,7 @@ class SagePass:
             "loss", batch.sizes, batch.nodes, self._graph.labels, scores, len(scores), weights.classes,
             scores.shape[1], batch.global_seeds, self._losses, scores,
         )  # fmt: skip
-        self.loss_sum += self._losses.sum(dtype=torch.float64)
+        call("sum_losses", self._losses, len(self._losses), self.total)
         for layer in range(self._layers - 1, -1, -1):
             product(self._inputs[layer].T, self._states[layer], weights.gradients[layer])
             if layer == 0:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
+from hone.gnn.device.native import PlateauView, address
+from hone.gnn.plateau import LEAST_CHANGE, THRESHOLD
+
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hone.config_trainings import HyperParameters
+    from hone.config_trainings import HyperParameters, Plateau
     from hone.gnn.device.native import Library
     from hone.gnn.layers import SAGEConv
     from hone.gnn.models import GNN
@@ -25,7 +28,9 @@ class Weights:
     Widths are filled up to multiples of 8 with rows and columns that stay zero.
     """
 
-    def __init__(self, model: GNN, features: Tensor, hyper: HyperParameters, library: Library) -> None:
+    def __init__(
+        self, model: GNN, features: Tensor, hyper: HyperParameters, library: Library, plateau: Plateau | None = None
+    ) -> None:
         """`model` is a SAGE, whose parameters are copied; `features` are those on the device."""
         device = features.device
         self._model, self._hyper, self._library = model, hyper, library
@@ -42,6 +47,14 @@ class Weights:
         self._rounded = torch.zeros(count, dtype=torch.bfloat16, device=device)
         self.rate = torch.tensor(hyper.lr, dtype=torch.float32, device=device)
         self._steps = torch.zeros(1, dtype=torch.int64, device=device)
+        self.loss_sum = torch.zeros(1, dtype=torch.float64, device=device)
+        """Of all batches that `update` has been called for."""
+        self._best = torch.full((1,), torch.inf, dtype=torch.float64, device=device)
+        self._bad_steps = torch.zeros(1, dtype=torch.int64, device=device)
+        factor, patience = (plateau.factor, plateau.patience) if plateau else (0.0, 0)
+        self._plateau = PlateauView(
+            address(self._best), address(self._bad_steps), factor, patience, THRESHOLD, LEAST_CHANGE
+        )
         self._matrices = _parts(self.parameters, shapes)
         self.gradients = _parts(self.gradient, shapes)
         """Of each layer, float32: what `update` applies."""
@@ -49,8 +62,9 @@ class Weights:
         """Of each layer, bfloat16: what products read."""
         self.load()
 
-    def update(self) -> None:
-        """One step of Adam; can be captured."""
+    def update(self, total: Tensor, global_seeds: Tensor) -> None:
+        """Take account of a batch's summed loss, then one step of Adam; can be captured."""
+        self._library.call("note_loss", total, global_seeds, self.loss_sum, self.rate, self._plateau)
         self._steps += 1
         self._library.call(
             "adam", len(self.parameters), self.gradient, self.parameters, self._first, self._second, self._rounded,
@@ -81,7 +95,7 @@ class Weights:
         """Everything that later steps depend on; the tensors themselves, not copies."""
         return {
             "parameters": self.parameters, "first": self._first, "second": self._second, "steps": self._steps,
-            "rate": self.rate,
+            "rate": self.rate, "best": self._best, "bad_steps": self._bad_steps,
         }  # fmt: skip
 
     def load_state(self, state: dict[str, Any]) -> None:

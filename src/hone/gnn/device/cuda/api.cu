@@ -85,6 +85,15 @@ void hone_loss(const int32_t* sizes, const int32_t* nodes, const int64_t* labels
   (sizes, nodes, labels, scores, rows, classes, width, global_seeds, losses, gradient);
 }
 
+void hone_sum_losses(const float* losses, int rows, double* total, cudaStream_t stream) {
+  HONE_LAUNCH(sum_losses, 1, kThreads, stream)(losses, rows, total);
+}
+
+void hone_note_loss(const double* total, const int32_t* global_seeds, double* loss_sum, float* rate, Plateau plateau,
+                    cudaStream_t stream) {
+  HONE_LAUNCH(note_loss, 1, 1, stream)(total, global_seeds, loss_sum, rate, plateau);
+}
+
 void hone_adam(int64_t count, const float* gradient, float* parameters, float* first, float* second, void* rounded,
                const float* rate, const int64_t* steps, float beta1, float beta2, float epsilon, float decay,
                cudaStream_t stream) {

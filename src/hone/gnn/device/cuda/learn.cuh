@@ -51,6 +51,45 @@ __global__ void loss_and_gradient(
   if (lane == 0) losses[row] = there ? logf(sum) + most - right : 0.0f;
 }
 
+// The sum of a batch's losses, in one block: total (1) float64, with the same bits every time.
+__global__ void sum_losses(const float* losses, int rows, double* total) {
+  __shared__ double sums[kThreads];
+  double mine = 0.0;
+  for (int row = threadIdx.x; row < rows; row += kThreads) mine += static_cast<double>(losses[row]);
+  sums[threadIdx.x] = mine;
+  __syncthreads();
+  for (int distance = kThreads / 2; distance > 0; distance /= 2) {
+    if (threadIdx.x < static_cast<unsigned>(distance)) sums[threadIdx.x] += sums[threadIdx.x + distance];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) *total = sums[0];
+}
+
+// Lowers the learning rate on a plateau, as `hone.gnn.plateau` does.
+struct Plateau {
+  double* best;
+  int64_t* bad_steps;
+  double factor;  // 0: the rate stays as it is
+  int64_t patience;
+  double threshold;
+  double least_change;
+};
+
+// Takes account of a batch's loss, summed over all processes.
+__global__ void note_loss(const double* total, const int32_t* global_seeds, double* loss_sum, float* rate,
+                          Plateau plateau) {
+  *loss_sum += *total;
+  if (plateau.factor == 0.0 || *global_seeds == 0) return;
+  const double loss = *total / *global_seeds;
+  const bool better = loss < *plateau.best * (1.0 - plateau.threshold);
+  if (better) *plateau.best = loss;
+  const int64_t bad = better ? 0 : *plateau.bad_steps + 1;
+  const bool lower = bad > plateau.patience;
+  const float lowered = *rate * static_cast<float>(plateau.factor);
+  if (lower && *rate - lowered > static_cast<float>(plateau.least_change)) *rate = lowered;
+  *plateau.bad_steps = lower ? 0 : bad;
+}
+
 // Adam on all parameters in one piece (Kingma, Ba 2015, as torch.optim.Adam does it, weight decay included).
 //
 // parameters, first, second, gradient (count) float32; rounded (count) bfloat16: what the next step's products read.
