@@ -52,8 +52,8 @@ class Learner:
     ) -> None:
         """Moves the model to the device."""
         self.device, self.ranks, self.precision, self.seed = device, ranks, precision, seed
-        self.bare_model = model.to(device)
-        self.model: nn.Module = self.bare_model
+        self._bare_model = model.to(device)
+        self.model: nn.Module = self._bare_model
         if ranks.world > 1:
             self.model = DistributedDataParallel(model, device_ids=[device.index] if device.type == "cuda" else None)
         lr = torch.tensor(hyper.lr, device=device)
@@ -62,6 +62,11 @@ class Learner:
         self.plateau = PlateauRule(plateau.factor, plateau.patience, device) if plateau else None
         self.generator = torch.Generator(device)
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
+
+    @property
+    def bare_model(self) -> GNN:
+        """The model itself, whatever stands around it in a distributed training."""
+        return self._bare_model
 
     @property
     def lr(self) -> Tensor:

@@ -27,16 +27,20 @@ if TYPE_CHECKING:
     from hone.gnn.learner import Learner
     from hone.gnn.models import GNN
     from hone.gnn.systems import Pipeline
-    from hone.gnn.train import Progress, Trainer
+    from hone.gnn.train import Progress, Taught, Trainer
 
 INFERENCE_SYSTEM: dict[System, System] = {"full_batch": "pipelined", "pyg": "pipelined"}
 """Systems that cannot infer on samples by themselves -> the one that does it for them."""
 
 
 def compiled_sampler(job: TrainingJob, store: Path) -> Path | None:
-    """The sampler's shared object out of the store, compiled if need be; None where the job does without."""
+    """The sampler's, or the device system's, shared object out of the store, compiled if need be; None: none needed."""
     if job.system == "plain":
         return None
+    if job.system == "device":
+        from hone.gnn.device.build import build_device_library
+
+        return build_device_library(store)
     from hone.gnn.sampling import build_sampler
 
     return build_sampler(store)
@@ -100,7 +104,13 @@ def infer(
     model.to(device)
     settings, hyper = job.inference, job.hyper
     results = []
-    for fanouts in settings.fanouts or (hyper.inference_fanouts,):
+    chosen = settings.fanouts or (hyper.inference_fanouts,)
+    if job.system == "device":
+        from hone.gnn.device.training import device_inference
+
+        assert sampler is not None, "compiled_sampler sees to it"
+        results += device_inference(job, graph, model, sampler, device, chosen)
+    for fanouts in chosen if job.system != "device" else ():
         with _pipeline(job, graph, sampler, device, fanouts, settings.seed) as pipeline:
             results += [_sampled(job, graph, model, pipeline, fanouts, split) for split in settings.splits]
     if settings.layerwise:
@@ -170,6 +180,12 @@ def _trainer(
     from hone.gnn.train import Trainer
 
     model = _model(job, graph)
+    if job.system == "device":
+        from hone.gnn.device.training import device_trainer
+
+        assert sampler is not None, "compiled_sampler sees to it"
+        yield device_trainer(job, graph, model, sampler, device, ranks)
+        return
     if job.system in ("full_batch", "pyg"):
         from hone.gnn.pyg import with_pyg_convolutions
 
@@ -209,7 +225,7 @@ def _validation(
             yield sampled_validation(graph, pipeline, learner, job.hyper.inference_batch_size, job.precision)
 
 
-def _resumed(unfinished: Path, digest: str, learner: Learner) -> Progress | None:
+def _resumed(unfinished: Path, digest: str, learner: Taught) -> Progress | None:
     """What an earlier run of the same job had come to; one of another job is left aside."""
     from hone.gnn.checkpoint import load
     from hone.gnn.train import Progress
@@ -223,7 +239,7 @@ def _resumed(unfinished: Path, digest: str, learner: Learner) -> Progress | None
     return Progress.from_state(state["progress"])
 
 
-def _parameters(job: TrainingJob, progress: Progress, learner: Learner) -> dict[str, Any]:
+def _parameters(job: TrainingJob, progress: Progress, learner: Taught) -> dict[str, Any]:
     """Those of the best epoch, or of the last where none was validated."""
     parameters = progress.best_parameters or learner.bare_model.state_dict()
     if job.system in ("full_batch", "pyg"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import torch
 
@@ -17,7 +17,10 @@ from hone.records.gnn import EpochFigures, Span
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from torch import Tensor
+
     from hone.config_trainings import Precision
+    from hone.gnn.distributed import Ranks
     from hone.gnn.graph import Graph
     from hone.gnn.learner import Learner
     from hone.gnn.models import GNN
@@ -55,6 +58,27 @@ def run_epoch(pipeline: Pipeline, plan: Plan, learner: Learner, observer: Observ
     observer.end_epoch()
     each = max(1, batches)
     return Epoch(batches, epoch_s, loss, nodes / each, edges / each)
+
+
+class Taught(Protocol):
+    """What trains step by step, as far as it has to be known here."""
+
+    device: torch.device
+    ranks: Ranks
+
+    @property
+    def bare_model(self) -> GNN:
+        """With the parameters as they are now."""
+
+    @property
+    def lr(self) -> Tensor:
+        """The learning rate, a scalar."""
+
+    def state(self) -> dict[str, Any]:
+        """Everything that later steps depend on."""
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` gave."""
 
 
 @dataclass
@@ -99,8 +123,9 @@ class Trainer:
     """Epochs, validation and early stopping around `run_epoch`."""
 
     graph: Graph
-    learner: Learner
-    pipeline: Pipeline
+    learner: Taught
+    pipeline: Pipeline | None
+    """None where an epoch is made otherwise."""
     observer: SpanObserver
     validate: Callable[[GNN], float] | None
     """Accuracy on the validation nodes, on every rank the same."""
@@ -123,6 +148,10 @@ class Trainer:
         """Spans of the last epoch's first batches."""
         return tuple(span for span in self.observer.spans if span.batch < batches)
 
+    def _run(self, plan: Plan) -> Epoch:
+        assert self.pipeline is not None
+        return run_epoch(self.pipeline, plan, cast("Learner", self.learner), self.observer)
+
     def _patience_is_over(self, progress: Progress) -> bool:
         return self.patience_epochs is not None and progress.stale >= self.patience_epochs
 
@@ -130,7 +159,7 @@ class Trainer:
         ranks = self.learner.ranks
         order = shuffled(self.graph.tensor("train"), self.seed, epoch)
         plan = Plan(order, self.batch_size, epoch, ranks.rank, ranks.world)
-        done = run_epoch(self.pipeline, plan, self.learner, self.observer)
+        done = self._run(plan)
         due = (epoch + 1) % self.validate_every == 0 or epoch == self.epochs - 1
         return EpochFigures(
             epoch=epoch, batches=done.batches, epoch_s=done.epoch_s,

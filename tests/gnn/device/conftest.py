@@ -25,14 +25,20 @@ def device(request):
 
 
 @pytest.fixture(scope="session")
-def kernels(device, tmp_path_factory):
-    """All kernels, for the device."""
+def compiled(device, tmp_path_factory):
+    """The shared object with all kernels."""
     if device.type == "cuda":
-        return Library(build_device_library(tmp_path_factory.mktemp("store")))
+        return build_device_library(tmp_path_factory.mktemp("store"))
     target = tmp_path_factory.mktemp("emulated") / "device.so"
     flags = ["-std=c++17", "-O1", "-Wall", "-Wno-unknown-pragmas", "-Werror", "-shared", "-fPIC"]
     subprocess.run(["g++", *flags, "-x", "c++", "-I", HERE / "emulator", "-o", target, CUDA], check=True)
-    return Library(target)
+    return target
+
+
+@pytest.fixture(scope="session")
+def kernels(compiled):
+    """All kernels, for the device."""
+    return Library(compiled)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from hone.gnn.graph import Graph
 
 
+ROWS_A_COPY = 1 << 22
+
+
 @dataclass(frozen=True)
 class DeviceGraph:
     """A graph whose arrays lie on one device."""
@@ -36,7 +39,9 @@ class DeviceGraph:
         narrow = features.dtype if features.dtype in (torch.float16, torch.bfloat16) else torch.bfloat16
         width = -(-features.shape[1] // 8) * 8
         padded = torch.zeros(len(features), width, dtype=narrow, device=device)
-        padded[:, : features.shape[1]] = features.to(device, narrow) if len(features) else features
+        for first in range(0, len(features), ROWS_A_COPY):  # never all of them twice on the device
+            part = slice(first, first + ROWS_A_COPY)
+            padded[part, : features.shape[1]] = features[part].to(device).to(narrow)
         arrays = (graph.tensor(name).to(device) for name in ("indptr", "indices", "labels"))
         indptr, indices, labels = arrays
         return cls(indptr, indices, padded, labels)

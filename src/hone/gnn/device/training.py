@@ -1,0 +1,220 @@
+"""The system `device` as the training stage sees it: a learner, a trainer around the loop, and inference."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hone.errors import MachineError
+from hone.gnn.device.loop import DeviceLoop, measured_room
+from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
+from hone.gnn.device.native import Library
+from hone.gnn.device.sage import SagePass
+from hone.gnn.device.sampler import DeviceSampler
+from hone.gnn.device.weights import Weights
+from hone.gnn.distributed import sum_over_ranks
+from hone.gnn.observer import SpanObserver
+from hone.gnn.seeds import Plan, derived_seed, shuffled
+from hone.gnn.train import Epoch, Trainer
+from hone.records.gnn import InferenceFigures
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hone.gnn.distributed import Ranks
+    from hone.gnn.graph import Graph
+    from hone.gnn.job import TrainingJob
+    from hone.gnn.models import GNN
+
+COUNTED_BATCHES = 8
+GIB = 1 << 30
+
+
+class DeviceLearner:
+    """What the trainer and the stage ask of a learner; the steps themselves are the loop's."""
+
+    def __init__(self, weights: Weights, device: torch.device, ranks: Ranks) -> None:
+        self.device, self.ranks = device, ranks
+        self._weights = weights
+
+    @property
+    def bare_model(self) -> GNN:
+        """The model with the parameters as they are now."""
+        return self._weights.store()
+
+    @property
+    def lr(self) -> Tensor:
+        """The learning rate, a scalar on the device."""
+        return self._weights.rate
+
+    def state(self) -> dict[str, Any]:
+        """Everything that later steps depend on."""
+        return self._weights.state()
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        self._weights.load_state(state)
+
+
+@dataclass(frozen=True)
+class DeviceTrainer(Trainer):
+    """Epochs are the device loop's; there is no pipeline of the host's."""
+
+    loop: DeviceLoop
+    unique_nodes: float
+    """Of a batch, all hops, as some batches had it."""
+    sampled_edges: float
+
+    def _run(self, plan: Plan) -> Epoch:
+        self.observer.begin_epoch()
+        begun_s = time.perf_counter()
+        with self.observer.on_device("train", 0, "gpu"):
+            loss = self.loop.run(plan)
+        epoch_s = time.perf_counter() - begun_s
+        self.observer.end_epoch()
+        return Epoch(len(plan), epoch_s, loss / max(1, len(plan.order)), self.unique_nodes, self.sampled_edges)
+
+
+def device_trainer(
+    job: TrainingJob, graph: Graph, model: GNN, library: Path, device: torch.device, ranks: Ranks
+) -> DeviceTrainer:
+    """Everything a job's training needs, in the device's memory.
+
+    Raises MachineError for a graph that does not fit, ConfigError for fan-outs that the kernels cannot do.
+    """
+    kernels = Library(library)
+    check_memory(graph, device)
+    arrays = DeviceGraph.load(graph, device)
+    weights = Weights(model, arrays.features, job.hyper, kernels, job.plateau)
+    seed = derived_seed("sampler", job.seed)
+    order = shuffled(graph.tensor("train"), job.seed, 0)
+    plan = Plan(order, job.hyper.batch_size, 0, ranks.rank, ranks.world)
+    ample = DeviceSampler(
+        arrays, Room.largest(job.hyper.batch_size, job.hyper.fanouts, graph.info.num_nodes), kernels, seed=seed,
+        max_seeds=len(order), world=ranks.world, rank=ranks.rank,
+    )  # fmt: skip
+    nodes, edges = _counted(ample, plan, job.layers)
+    sampler = ample.with_room(measured_room(ample, plan, job.layers))
+    loop = DeviceLoop(arrays, weights, sampler, job.hyper.dropout, kernels, ranks)
+    learner = DeviceLearner(weights, device, ranks)
+    return DeviceTrainer(
+        graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, weights, kernels, ranks),
+        seed=job.seed, batch_size=job.hyper.batch_size, epochs=job.hyper.epochs,
+        validate_every=job.validation.every_epochs if job.validation else 1,
+        patience_epochs=job.hyper.patience_epochs, loop=loop, unique_nodes=nodes, sampled_edges=edges,
+    )  # fmt: skip
+
+
+class DeviceInference:
+    """Accuracy on sampled neighbourhoods, with the same kernels and room for every batch."""
+
+    def __init__(
+        self, graph: DeviceGraph, weights: Weights, fanouts: tuple[int, ...], batch_size: int, library: Library, *,
+        seed: int, max_seeds: int,
+    ) -> None:  # fmt: skip
+        room = Room.largest(batch_size, fanouts, len(graph.labels))
+        self._graph, self._weights = graph, weights
+        self._sampler = DeviceSampler(graph, room, library, seed=seed, max_seeds=max_seeds)
+        self._place = BatchRoom(room, len(fanouts), graph.labels.device)
+        self._pass = SagePass(weights, graph, room, 0.0, library)
+
+    def count_correct(self, plan: Plan) -> Tensor:
+        """How many of this rank's nodes of the plan get their class: a scalar on the device."""
+        place, device = self._place, self._graph.labels.device
+        correct = torch.zeros((), dtype=torch.int64, device=device)
+        rows = torch.arange(plan.batch_size, device=device)
+        self._sampler.begin(plan)
+        for _ in range(len(plan)):
+            self._sampler.make_ready(1)
+            self._sampler.sample(place)
+            scores = self._pass.forward(place, training=False)[:, : self._weights.classes]
+            labels = self._graph.labels[place.nodes[: plan.batch_size].long()]
+            correct += ((scores.argmax(dim=1) == labels) & (rows < place.sizes[0])).sum()
+        return correct
+
+
+def device_inference(
+    job: TrainingJob, graph: Graph, model: GNN, library: Path, device: torch.device, fanouts: Sequence[tuple[int, ...]]
+) -> list[InferenceFigures]:
+    """Accuracy of a trained model by sampling with each of the fan-outs, on each of the job's splits."""
+    kernels = Library(library)
+    check_memory(graph, device)
+    arrays = DeviceGraph.load(graph, device)
+    weights = Weights(model, arrays.features, job.hyper, kernels)
+    found = []
+    for drawn, split in itertools.product(fanouts, job.inference.splits):
+        nodes = graph.tensor(split)
+        inference = DeviceInference(
+            arrays, weights, drawn, job.hyper.inference_batch_size, kernels,
+            seed=derived_seed("inference", job.inference.seed), max_seeds=len(nodes),
+        )  # fmt: skip
+        begun_s = time.perf_counter()
+        correct = int(inference.count_correct(Plan(nodes, job.hyper.inference_batch_size)))
+        found.append(
+            InferenceFigures(
+                mode="sampled",
+                fanouts=drawn,
+                split=split,
+                seed=job.inference.seed,
+                nodes=len(nodes),
+                correct=correct,
+                inference_s=time.perf_counter() - begun_s,
+            )
+        )
+    return found
+
+
+def check_memory(graph: Graph, device: torch.device) -> None:
+    """Raises MachineError when a graph and the map of its nodes do not fit into what is free on the GPU."""
+    if device.type != "cuda":
+        return
+    info = graph.info
+    need = 2 * info.num_nodes * info.feature_dim + 4 * info.num_edges + 20 * info.num_nodes
+    free, _ = torch.cuda.mem_get_info(device)
+    if need > free:
+        said = f"needs {need / GIB:.1f} GiB of GPU memory, {free / GIB:.1f} GiB are free"
+        raise MachineError(said, where=str(graph.path), remedy="train with systems: [pipelined], or on a larger GPU")
+
+
+def _validation(
+    job: TrainingJob, graph: Graph, arrays: DeviceGraph, weights: Weights, library: Library, ranks: Ranks
+) -> Callable[[GNN], float] | None:
+    """Sampled, the same at every validation; the ranks share the nodes."""
+    if job.validation is None or graph.info.num_valid == 0:
+        return None
+    if job.validation.layerwise:
+        from hone.gnn.train import layerwise_validation
+
+        return layerwise_validation(graph, job.precision)
+    nodes = graph.tensor("valid")
+    inference = DeviceInference(
+        arrays, weights, job.hyper.validation_fanouts, job.hyper.inference_batch_size, library,
+        seed=derived_seed("inference", job.seed), max_seeds=len(nodes),
+    )  # fmt: skip
+    plan = Plan(nodes, job.hyper.inference_batch_size, 0, ranks.rank, ranks.world)
+    return lambda _: int(sum_over_ranks(inference.count_correct(plan), ranks)) / len(nodes)
+
+
+def _counted(sampler: DeviceSampler, plan: Plan, layers: int) -> tuple[float, float]:
+    """Mean distinct nodes and sampled edges over some batches."""
+    place = BatchRoom(sampler.room, layers, sampler.graph.labels.device)
+    sampler.begin(plan)
+    nodes = edges = 0
+    batches = min(COUNTED_BATCHES, len(plan))
+    for _ in range(batches):
+        sampler.make_ready(1)
+        sampler.sample(place)
+        sizes = place.sizes.tolist()
+        last = place.hops[-1]
+        rows, fanout = sizes[len(place.hops) - 1], sampler.room.fanouts[-1]
+        drawn = last.neighbours.view(-1, fanout)[:rows]
+        there = torch.arange(fanout, device=drawn.device)[None, :] < last.degrees[:rows, None]
+        nodes += len(torch.unique(torch.cat([place.nodes[:rows], drawn[there]])))
+        edges += sum(int(hop.degrees[: sizes[number]].sum()) for number, hop in enumerate(place.hops))
+    return nodes / max(1, batches), edges / max(1, batches)

@@ -1,0 +1,74 @@
+"""The system `device` from files to files, beside the other systems."""
+
+import pytest
+import torch
+
+from hone.errors import MachineError
+from hone.gnn import checkpoint
+from hone.gnn.device import training
+from hone.gnn.stage import infer, train
+from hone.records import InferenceRun, TrainingRun
+from tests.gnn.blocks import job
+
+
+def told(device, **options):
+    options = {"epochs": 4, "precision": "bfloat16", **options}
+    # The config refuses the system until it has been seen on a GPU; on a CPU it exists for tests alone.
+    return job("pipelined", **options).model_copy(update={"system": "device", "device": device.type})
+
+
+def run(work, graph, library, folder):
+    train(work, graph.path, library, output=folder / "run.json", checkpoint=folder / "run.pt")
+    return TrainingRun.model_validate_json((folder / "run.json").read_text())
+
+
+def test_it_trains_and_infers(small_graph, compiled, device, tmp_path):
+    work = told(device, inference={"fanouts": [(5, 5, 5), (4, 4, 4)], "layerwise": True})
+    found = run(work, small_graph, compiled, tmp_path)
+    losses = [epoch.loss for epoch in found.epochs]
+    assert losses[-1] < losses[0]
+    assert all(epoch.sampled_edges > 0 and epoch.unique_nodes > 0 for epoch in found.epochs)
+    assert found.best_epoch == max(found.epochs, key=lambda epoch: epoch.valid_accuracy).epoch
+    infer(work, small_graph.path, compiled, tmp_path / "run.pt", output=tmp_path / "inference.json", scratch=tmp_path)
+    results = InferenceRun.model_validate_json((tmp_path / "inference.json").read_text()).results
+    assert [(item.mode, item.split) for item in results] == [
+        ("sampled", "valid"), ("sampled", "test"), ("sampled", "valid"), ("sampled", "test"),
+        ("layerwise", "valid"), ("layerwise", "test"),
+    ]  # fmt: skip
+    assert all(item.nodes == 120 and item.accuracy > 0.3 for item in results)
+    sampled, whole = results[1].accuracy, results[5].accuracy
+    assert sampled == pytest.approx(whole, abs=0.15)
+
+
+def test_the_checkpoint_holds_the_best_epoch(small_graph, compiled, device, tmp_path):
+    work = told(device, epochs=5, lr=0.05, inference={"fanouts": [(5, 5, 5)], "seed": 0})
+    found = run(work, small_graph, compiled, tmp_path)
+    infer(work, small_graph.path, compiled, tmp_path / "run.pt", output=tmp_path / "inference.json", scratch=tmp_path)
+    results = InferenceRun.model_validate_json((tmp_path / "inference.json").read_text()).results
+    (valid,) = [item for item in results if item.split == "valid"]
+    assert valid.accuracy == found.epochs[found.best_epoch].valid_accuracy
+
+
+def test_an_interrupted_training_goes_on(small_graph, compiled, device, tmp_path, monkeypatch):
+    work = told(device, plateau={"factor": 0.5, "patience": 2})
+    whole = run(work, small_graph, compiled, tmp_path / "whole")
+    save = checkpoint.save
+
+    def interrupted(path, state):
+        save(path, state)
+        if len(state["progress"]["epochs"]) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(work, small_graph, compiled, tmp_path / "broken")
+    resumed = run(work, small_graph, compiled, tmp_path / "broken")
+    assert [epoch.loss for epoch in resumed.epochs] == pytest.approx([epoch.loss for epoch in whole.epochs], rel=1e-3)
+    assert [epoch.learning_rate for epoch in resumed.epochs] == [epoch.learning_rate for epoch in whole.epochs]
+
+
+def test_a_graph_that_does_not_fit_is_said_before_it_is_loaded(small_graph, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (1000, 1000))
+    with pytest.raises(MachineError, match=r"GiB of GPU memory, 0\.0 GiB are free"):
+        training.check_memory(small_graph, torch.device("cuda"))
