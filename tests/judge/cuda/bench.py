@@ -91,6 +91,7 @@ class Bench:
         self.ground = ReferenceProcess(self.device, free_bytes=free_bytes_for(plan, sets), **options)
         self.process = solution(self.device, run_ms, copies=copies)
         answering: Any = FakeRunner(self.ground, self.device)
+        self.ground_messages = answering.messages
         self.reference = DeviceReference(answering, plan, protocol, gpu=GPU.uuid, compiles=False)
         assert self.reference.sets == self.device.sets
         language = Language.PYTHON if copies else Language.CUDA

@@ -240,27 +240,6 @@ def test_many_kernels_of_a_baseline_are_no_room_for_a_false_claim_of_few(bench):
     assert found < 2.0 * 1.1
 
 
-# ------------------------------------------------------------------------------ one launch for all runs
-
-
-class Together(Silent):
-    """Looks at the gates: when all are open its first run does the work of all, for a fifth of the time."""
-
-    def runs(self, first, end, gate_ms):
-        taken_ms = super().runs(first, end, gate_ms)
-        whole = first == 0 and end == len(self.scalars) and end > 1
-        return (end - first) * gate_ms + (taken_ms - (end - first) * gate_ms) / 5 if whole else taken_ms
-
-
-class TogetherInTheStream(Together):
-    captures = False
-
-
-@pytest.mark.parametrize("solution", [Together, TogetherInTheStream])
-def test_runs_that_are_all_let_through_are_not_done_at_once(bench, solution):
-    assert speedup(bench, solution, run_ms=0.005, baseline_ms=0.005, sets=128) < 1.5
-
-
 # ------------------------------------------------------------------------------ what a solution leaves to the next
 
 

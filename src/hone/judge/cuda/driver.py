@@ -174,11 +174,12 @@ def captured_steps(stream: c_void_p) -> tuple[int, bool]:
     call("cuStreamGetCaptureInfo_v2", stream, byref(status), byref(identity), byref(graph), None, None)
     steps, edges = c_size_t(), c_size_t()
     call("cuGraphGetNodes", graph, None, byref(steps))
-    call("cuGraphGetEdges", graph, None, None, byref(edges))
+    call("cuGraphGetEdges_v2", graph, None, None, None, byref(edges))  # of CUDA 12.3 and later
     if edges.value != max(steps.value - 1, 0):
         return steps.value, False
     earlier, later = (c_void_p * edges.value)(), (c_void_p * edges.value)()
-    call("cuGraphGetEdges", graph, earlier, later, byref(edges))
+    data = (ctypes.c_ulonglong * edges.value)()  # what is asked for with edges that are not plain ones
+    call("cuGraphGetEdges_v2", graph, earlier, later, data, byref(edges))
     # With one edge less than steps, no step twice at the same end of an edge, and no cycles: one path.
     return steps.value, len(set(earlier)) == len(set(later)) == edges.value
 

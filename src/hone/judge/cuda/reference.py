@@ -51,6 +51,8 @@ class DeviceReference:
         self._protocol = protocol
         self._not_compiled = not_compiled
         self._graphable: dict[str, bool] = {}
+        self.refused: set[str] = set()
+        """Distributions of values that the reference gave no usable results for."""
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
         self._runner: Runner = zygote.spawn("cuda_reference", {}, confinement)
         try:
@@ -94,26 +96,32 @@ class DeviceReference:
     def trial(self, seed: int, forward_seed: int, distribution: str, *, exact: bool) -> dict[str, Any]:
         """Inputs and expected outputs of one trial: `scalars`, `usable`, `baseline_error`."""
         message = {"do": "trial", "seed": seed, "forward_seed": forward_seed}
-        return self._work(message | {"distribution": distribution, "exact": exact})
+        made = self._work(message | {"distribution": distribution, "exact": exact})
+        if not made["usable"]:
+            self.refused.add(distribution)
+        return made
 
     def compare(self, distribution: str = "as_given", *, audit: Sequence[int] | None = None) -> dict[str, Any]:
         """A tally of the last trial's set, or of the sets of the last batch that are to be audited."""
         message: dict[str, Any] = {"do": "compare", "tolerance": self.plan.workload.tolerance.model_dump()}
         message |= {"distribution": distribution, "scaled": distribution != "as_given"}
-        return self._work(message if audit is None else message | {"audit": list(audit)})
+        return self._work(message if audit is None else message | {"audit": list(audit), "random": self.random})
 
-    def refresh(self, seed: int, forward_seed: int, sets: int) -> list[dict[str, Any]]:
+    def refresh(
+        self, seed: int, forward_seed: int, sets: int, distribution: str = "as_given"
+    ) -> list[dict[str, Any]]:  # fmt: skip
         """New inputs for so many sets, hidden until `reveal`; the arguments that are plain numbers, one mapping a set.
 
         Baselines are seeded with `forward_seed` before a batch, as the solution is.
         """
         message = {"do": "refresh", "seed": seed, "forward_seed": forward_seed, "sets": sets}
+        message |= {"distribution": distribution}
         scalars: list[dict[str, Any]] = self._work(message)["scalars"]
         return scalars
 
-    def refresh_rest(self, first: int, seed: int) -> None:
+    def refresh_rest(self, first: int, seed: int, distribution: str = "as_given") -> None:
         """New inputs for the sets from `first` on, hidden until `reveal`."""
-        self._work({"do": "refresh_rest", "first": first, "seed": seed})
+        self._work({"do": "refresh_rest", "first": first, "seed": seed, "distribution": distribution})
 
     def reveal(self, first: int, end: int) -> float:
         """Show the inputs of some sets, which were hidden so far, and flush; milliseconds that this took."""
@@ -181,6 +189,8 @@ class DeviceReference:
             return False
         self._show_new(sets)
         tried = self._optional({"do": "try_graph", "baseline": baseline})
+        if tried is not None and "uncounted" in tried:
+            raise Verdict(Status.MACHINE_ERROR, f"the steps of a graph cannot be counted: {tried['uncounted']}")
         return tried is not None and bool(tried["chain"]) and tried["steps"] <= MOST_GRAPH_STEPS
 
     def _show_new(self, sets: int) -> None:

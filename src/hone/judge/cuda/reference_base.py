@@ -70,7 +70,10 @@ class ReferenceBase:
         return answer
 
     def descriptors(self) -> list[int]:
-        """Of the regions inputs, outputs, parameters, gate; for `hand_over`."""
+        """Of the regions inputs, outputs, parameters, gate; for `hand_over`: as if nobody had had them before."""
+        self._inputs.bytes.zero_()
+        self._parameters.bytes.copy_(self._pristine_parameters)
+        driver.synchronize()
         return self._descriptors
 
     # ---------------------------------------------------------------------------------------------- set-up
@@ -141,6 +144,7 @@ class ReferenceBase:
         if list(state) != list(places):
             raise UnexpectedOutput(f"parameters are {list(state)}, the definition has {list(places)}")
         check_and_copy(list(state.values()), list(places.values()), list(state))
+        self._pristine_parameters = self._parameters.bytes.clone()
 
     def _try_out(self, seed: int) -> bool:
         """Two runs on the same inputs, which also bring the libraries' code to the GPU.

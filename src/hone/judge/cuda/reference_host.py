@@ -29,7 +29,9 @@ class ReferenceHost(ReferenceChecks):
         self._seed = message["forward_seed"]
         self._count = count = message["sets"]
         self._seeds = [message["seed"] + index for index in range(count)]
-        self._scalars = [self._fill(self._hidden.sets[index], self._seeds[index], "as_given") for index in range(count)]
+        self._scalars = [
+            self._fill(self._hidden.sets[index], self._seeds[index], message["distribution"]) for index in range(count)
+        ]
         self._poison_outputs()
         self._arguments = [self._arguments_of(index, self._scalars[index], fresh=False) for index in range(count)]
         driver.synchronize()
@@ -39,7 +41,7 @@ class ReferenceHost(ReferenceChecks):
         """New inputs for the sets from `first` on, hidden until `reveal`, and nothing else."""
         for index in range(message["first"], self._count):
             self._seeds[index] = message["seed"] + index
-            self._scalars[index] = self._fill(self._hidden.sets[index], self._seeds[index], "as_given")
+            self._scalars[index] = self._fill(self._hidden.sets[index], self._seeds[index], message["distribution"])
         driver.synchronize()
         return {"ok": True}
 
@@ -126,9 +128,13 @@ class ReferenceHost(ReferenceChecks):
             for run, items in enumerate(self._arguments):
                 self._gate.wait(_capturing(), run)
                 kept.append(self._models[name](*items))
-            steps, chain = driver.captured_steps(_capturing())
+            try:
+                steps, chain = driver.captured_steps(_capturing())
+                answer: dict[str, Any] = {"steps": steps, "chain": chain}
+            except (driver.CudaError, AttributeError) as error:
+                answer = {"uncounted": str(error)}
         self._graphs[name] = graph
-        return {"steps": steps, "chain": chain}
+        return answer
 
     def _try_graph(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """As `capture`, and give the graph and its memory back."""

@@ -107,12 +107,14 @@ class DeviceSubject:
         for _ in range(CALIBRATIONS):
             self.arm(reference, reference.sets, null=True)
             seen = self.run_armed(reference, reference.sets)
-            found.append(replace(seen, claimed_ms=self.collect()))
+            claimed_ms, collect_ms = self.collect()
+            found.append(replace(seen, claimed_ms=claimed_ms, collect_ms=collect_ms))
         self._early_ms = [(sets, self._reveal(reference, sets)) for sets in (1, reference.sets)]
         if self.copies_outputs:
             self._store_ms = [(sets, self._empty_store(reference, sets)) for sets in (1, reference.sets)]
         walls = [seen.wall_ms - seen.claimed_ms for seen in found]
-        self._graph_overhead = _usual(walls, [seen.settle_ms for seen in found])
+        usual = _usual(walls, [seen.settle_ms for seen in found])
+        self._graph_overhead = replace(usual, collect_ms=max(seen.collect_ms for seen in found))
 
     def overhead(self, mode: str, sets: int) -> Overhead:
         """What `calibrate` found for `stream` or `graph`, and for copying the results of so many sets."""
@@ -176,11 +178,12 @@ class DeviceSubject:
         wall_ms = reference.open_gates(0, sets, self._timeout_s)
         return Observation(0.0, wall_ms, reference.settle(), early_ms=early_ms)
 
-    def collect(self) -> float:
-        """Milliseconds that the device's clock gives for what was armed."""
+    def collect(self) -> tuple[float, float]:
+        """Milliseconds that the device's clock gives for what was armed, and those that asking for them took."""
+        started = time.perf_counter()
         answer = self._ask({"do": "collect"}, SETUP_TIMEOUT_S, "finishing")
         self._freeze("finishing")
-        return self._claim(answer)
+        return self._claim(answer), (time.perf_counter() - started) * 1e3
 
     def store(self) -> float:
         """Copy the results to the outputs; milliseconds that this took."""

@@ -25,6 +25,10 @@ Mode = Literal["stream", "graph"]
 
 LEAST_STREAM_TURNS = 7
 """In the stream, host work is part of the time and spreads by a tenth."""
+MOST_BATCH_MS = 400.0
+"""What a batch of a solution should last at most."""
+FIRST_BATCHES = 6
+"""So often a solution that seems slow is tried, in case its first runs only are."""
 BATCH_MS = 4.0
 """What a batch should last, as far as there are sets: much longer than the judge's own clock is uncertain by."""
 BUSY_BELOW_MS = 0.05
@@ -52,6 +56,8 @@ class DeviceTiming:
         self._kernels = kernels or {}
         self._protocol = protocol
         self._sets = 1
+        self._curtailed = False
+        """The solution seemed so slow that its batches have fewer runs: nothing of its claim is taken on trust."""
         self._scalars = scalars[:1]
         self._modes: dict[str, Mode] = {}
         """Of each side; a name that is not there is timed in the stream."""
@@ -111,10 +117,7 @@ class DeviceTiming:
         a graph, all sides are launched one by one.
         """
         reference, subject = self._reference, self._subject
-        for _ in range(2):  # the first run of a kernel brings its code to the GPU
-            first_ms = {name: self._first_ms(name) for name in (SOLUTION, *baselines)}
-        longest_ms = max(first_ms.values())
-        self._sets = max(min(2, reference.sets), min(reference.sets, math.ceil(BATCH_MS / max(longest_ms, 1e-3))))
+        solution_ms = self._choose_sets(baselines)
         known = self._scalars = self._scalars * self._sets
         self._prepare(subject)  # with another seed: numbers that depend on it cannot be part of a graph
         if reference.random or not all(map(self._graphable, baselines)) or self._refresh(subject) != known:
@@ -123,9 +126,30 @@ class DeviceTiming:
         for name in baselines:
             self._make_graph(name)
         self._modes = dict.fromkeys(baselines, "graph")
-        if first_ms[SOLUTION] <= GRAPH_BELOW_MS and self._waits_as_graph(SOLUTION):
+        self._gate_ms = reference.gate_ms()  # before the solution's graph can leave anything behind
+        if solution_ms <= GRAPH_BELOW_MS and self._waits_as_graph(SOLUTION):
             self._modes[SOLUTION] = "graph"
-        self._gate_ms = reference.gate_ms()
+
+    def _choose_sets(self, baselines: Sequence[str]) -> float:
+        """Runs of a batch; milliseconds that one run of the solution takes.
+
+        Not by the solution's own time, as long as that can be afforded: with few short runs in a batch the judge's
+        clock could not check what it claims.
+        """
+        sets = self._reference.sets
+        for _ in range(2):  # the first run of a kernel brings its code to the GPU
+            first_ms = {name: self._first_ms(name) for name in (SOLUTION, *baselines)}
+        longest_ms = max((first_ms[name] for name in baselines), default=0.0)
+        wanted = min(sets, math.ceil(BATCH_MS / max(longest_ms, 1e-3)))
+        solution_ms = first_ms[SOLUTION]
+        for _ in range(FIRST_BATCHES):
+            if solution_ms * wanted <= MOST_BATCH_MS:
+                break
+            solution_ms = min(solution_ms, self._first_ms(SOLUTION))
+        affordable = math.ceil(MOST_BATCH_MS / max(solution_ms, 1e-3))
+        self._sets = max(min(2, sets), min(wanted, affordable))
+        self._curtailed = affordable < wanted
+        return solution_ms
 
     def _mode(self, name: str) -> Mode:
         return self._modes.get(name, "stream")
@@ -180,10 +204,10 @@ class DeviceTiming:
         self._forward_seed = random.SystemRandom().getrandbits(30)
         side.prepare(self._forward_seed, self._scalars)
 
-    def _refresh(self, side: DeviceSubject) -> list[dict[str, Any]]:
+    def _refresh(self, side: DeviceSubject, distribution: str = "as_given") -> list[dict[str, Any]]:
         """New inputs of a secret seed, poisoned outputs. The side that will get them is stopped."""
         seed = random.SystemRandom().getrandbits(30)
-        scalars = self._reference.refresh(seed, self._forward_seed, self._sets)
+        scalars = self._reference.refresh(seed, self._forward_seed, self._sets, distribution)
         if scalars != self._scalars and self._modes:
             raise Verdict(Status.MACHINE_ERROR, "plain numbers among the inputs change, a graph has them fixed")
         if scalars != self._scalars:  # numbers that change with the seed: rare, and then known to it too early
@@ -203,7 +227,7 @@ class DeviceTiming:
             random.SystemRandom().shuffle(order)
         for place, name in enumerate(order):
             if name == SOLUTION:
-                seen = self._side_batch(name, audit=audit)
+                seen = self._side_batch(name, audit=audit, glance=keep)
                 if keep:
                     self._keep(seen)
                 continue
@@ -221,7 +245,7 @@ class DeviceTiming:
         self._reveal()  # again where not fresh: others may have changed what they were shown
         return self._reference.batch(name, self._mode(name))
 
-    def _side_batch(self, name: str, *, audit: bool) -> Observation:
+    def _side_batch(self, name: str, *, audit: bool, glance: bool = False) -> Observation:
         """One batch, and its audit while it is stopped; Python's results have to be copied by itself before."""
         reference, subject = self._reference, self._sides[name]
         graph = self._mode(name) == "graph"
@@ -234,14 +258,16 @@ class DeviceTiming:
         else:
             early_ms = self._reveal()
             seen = replace(subject.run(self._sets, reference), early_ms=early_ms)
-        if audit and not subject.copies_outputs:
-            self._audit()
+        looks_at = AUDITED_SETS if audit else int(glance)
+        if looks_at and not subject.copies_outputs:
+            self._audit(looks_at)
         if graph:
-            seen = replace(seen, claimed_ms=subject.collect())
+            claimed_ms, collect_ms = subject.collect()
+            seen = replace(seen, claimed_ms=claimed_ms, collect_ms=collect_ms if subject.copies_outputs else 0.0)
         if subject.copies_outputs:
             seen = replace(seen, store_ms=subject.store())
-            if audit:
-                self._audit()
+            if looks_at:
+                self._audit(looks_at)
         return seen
 
     def rehearse(self) -> None:
@@ -272,7 +298,7 @@ class DeviceTiming:
 
     def _keep(self, seen: Observation) -> None:
         usual = self._subject.overhead(self._mode(SOLUTION), self._sets)
-        extra = unexplained_ms(seen, usual)
+        extra = unexplained_ms(seen, usual, lenient=not self._curtailed)
         self._samples[SOLUTION].append(self._per_run(seen.claimed_ms + extra, SOLUTION))
         self._charges.append(extra / self._sets)
         self._walls.append(self._per_run(seen.wall_ms - usual.wall_ms, SOLUTION))
@@ -282,14 +308,14 @@ class DeviceTiming:
         gate_ms = self._gate_ms if self._mode(name) == "graph" else 0.0
         return max(batch_ms / self._sets - gate_ms, batch_ms / self._sets / 100)
 
-    def _audit(self) -> None:
-        """Check outputs of the batch that was just timed."""
-        some = random.SystemRandom().sample(range(self._sets), min(AUDITED_SETS, self._sets))
-        audited = [0] if self._reference.random else sorted({0, self._sets - 1, *some})
-        self._check(audited)
+    def _audit(self, count: int) -> None:
+        """Check outputs of the batch that was just timed: of so many runs, and where it is more than one, both ends."""
+        some = random.SystemRandom().sample(range(self._sets), min(count, self._sets))
+        ends = {0, self._sets - 1} if count > 1 else set()
+        self._check(sorted({*ends, *some}))
 
-    def _check(self, audited: Sequence[int]) -> None:
-        answer = self._reference.compare(audit=audited)
+    def _check(self, audited: Sequence[int], distribution: str = "as_given") -> None:
+        answer = self._reference.compare(distribution, audit=audited)
         if not answer["guards"]:
             raise Verdict(Status.RUNTIME_ERROR, "it wrote outside its outputs in a timed run")
         if answer["changed"] and self._protocol.rule == "hone":
@@ -304,16 +330,18 @@ class DeviceTiming:
         """A batch in two parts, which looks like a timed one until its first part is over.
 
         Nothing of the second part may be there before its turn, and it gets new inputs meanwhile: so no run can have
-        done another's work.
+        done another's work. Its values are of any distribution: what is captured may know that it is timed.
         """
         reference, subject = self._reference, self._subject
         chance = random.SystemRandom()
+        usable = [name for name in self._protocol.distributions if name not in reference.refused]
+        values = chance.choice(usable) if usable and self._protocol.rule == "hone" else "as_given"
         first = chance.randint(1, max(1, self._sets - 1))
         self._prepare(subject)
         graph = self._mode(SOLUTION) == "graph"
         if graph:
             subject.arm(reference, self._sets)
-        self._refresh(subject)
+        self._refresh(subject, values)
         self._reveal()
         if not graph:
             subject.run(first, reference)
@@ -325,29 +353,37 @@ class DeviceTiming:
             end = self._sets
         if first < self._sets and not reference.untouched(first):
             raise Verdict(Status.RUNTIME_ERROR, "it wrote outside its outputs: to those of runs that had not begun")
+        some = chance.sample(range(end), min(AUDITED_SETS, end))
+        audited = sorted({0, end - 1, *some})
         if graph:
-            reference.refresh_rest(first, chance.getrandbits(30))
+            reference.refresh_rest(first, chance.getrandbits(30), values)
             if first < self._sets:
                 reference.reveal(first, self._sets)
                 reference.open_gates(first, self._sets, self._protocol.run_timeout_s)
+                reference.settle()
+            if not subject.copies_outputs:
+                self._check(audited, values)  # while it sleeps
             subject.collect()
         subject.store()
-        some = chance.sample(range(end), min(AUDITED_SETS, end))
-        self._check([0] if reference.random else sorted({0, end - 1, *some}))
+        if subject.copies_outputs or not graph:
+            self._check(audited, values)
 
     def _busy(self, names: Sequence[str]) -> dict[str, list[float]]:
         """CUPTI's times of all sides for short runs; empty where they are long, not there or not to be believed."""
         if min(statistics.median(values) for values in self._samples.values()) > BUSY_BELOW_MS:
             return {}
         found: dict[str, list[float]] = {name: [] for name in names}
+        kernels = dict.fromkeys(names, 1)
         for _ in range(BUSY_BATCHES):
             for name in random.SystemRandom().sample(names, len(names)):
                 answer = self._spans(name)
                 if "busy_ms" not in answer:
                     return {}
                 found[name].append(answer["busy_ms"])
+                kernels[name] = answer["kernels"]
         run_ms, busy_ms = self._medians(self._samples), self._medians(found)
-        gap_ms = max((run_ms[name] - busy_ms[name] for name in names[1:]), default=0.0)
+        each_ms = max(((run_ms[name] - busy_ms[name]) / kernels[name] for name in names[1:]), default=0.0)
+        gap_ms = each_ms * min(kernels[SOLUTION], max((kernels[name] for name in names[1:]), default=1))
         return found if believable_busy_ms(busy_ms[SOLUTION], run_ms[SOLUTION], gap_ms) else {}
 
     def _spans(self, name: str) -> dict[str, Any]:
