@@ -14,6 +14,8 @@ from hone.section import Section
 Fanouts = tuple[int, ...]
 """From the seeds outwards; -1 takes every neighbour."""
 Precision = Literal["float32", "bfloat16"]
+SUMMING: tuple[GNNModel, ...] = ("gin",)
+"""Models that sum over neighbours; the others take means of one kind or another."""
 
 
 class Plateau(Section):
@@ -43,6 +45,8 @@ class HyperParameters(Section):
     inference_fanouts: Fanouts = (20, 20, 20)
     inference_batch_size: int = Field(512, ge=1)
     """Of validation, too."""
+    scaled_sums: bool = False
+    """A sum over drawn neighbours counts degree / drawn times, in training and in inference on samples."""
 
     @model_validator(mode="after")
     def _same_depth(self) -> Self:
@@ -70,6 +74,9 @@ class Overrides(Section):
     validation_fanouts: Fanouts | None = None
     inference_fanouts: Fanouts | None = None
     inference_batch_size: int | None = Field(None, ge=1)
+    scaled_sums: bool | None = None
+    """For `gin`: a sum over drawn neighbours is multiplied with degree / drawn, so that on average it is the sum over
+    all; in training and in inference on samples. SALIENT leaves sums as they are, which is the default."""
 
 
 PUBLISHED: dict[GNNModel, HyperParameters] = {
@@ -142,6 +149,16 @@ class Training(Overrides):
                 raise ValueError(f"{system} trains in one process: write gpus: [1]")
         if "device" in self.systems:
             raise ValueError("systems: device does not exist yet")
+        return self
+
+    @model_validator(mode="after")
+    def _scaled_sums(self) -> Self:
+        jobs = itertools.product(self.graphs, self.models)
+        wanted = {model for graph, model in jobs if self.hyper(graph, model).scaled_sums}
+        if without := sorted(wanted - set(SUMMING)):
+            raise ValueError(f"scaled_sums: {without[0]} does not sum; write it under tuned: gin:")
+        if wanted and "pyg" in self.systems:
+            raise ValueError("scaled_sums: pyg sums by itself, without factors; give pyg a training of its own")
         return self
 
     @model_validator(mode="after")

@@ -41,6 +41,15 @@ def test_systems_that_cannot_be_are_refused():
         training(systems=["device"])
 
 
+def test_sums_are_scaled_for_models_that_sum_and_where_we_sum():
+    item = training(models=["sage", "gin"], tuned={"gin": {"scaled_sums": True}})
+    assert [item.hyper("cora", model).scaled_sums for model in item.models] == [False, True]
+    with pytest.raises(ValidationError, match="scaled_sums: sage does not sum"):
+        training(models=["gin", "sage"], scaled_sums=True)
+    with pytest.raises(ValidationError, match="pyg sums by itself"):
+        training(models=["gin"], systems=["pipelined", "pyg"], scaled_sums=True)
+
+
 def test_every_combination_is_a_job():
     item = training(graphs=["a", "b"], models=["sage", "gin"], systems=["plain", "pipelined"], seeds=[0, 1, 2])
     keys = list(training_keys({"t": item}))

@@ -76,6 +76,17 @@ def test_what_another_job_left_unfinished_is_not_taken_up(small_graph, library, 
     assert len(run(job("pipelined"), small_graph, library, tmp_path).epochs) == 2
 
 
+def test_scaled_sums_reach_training_and_inference_on_samples(small_graph, library, tmp_path):
+    """Parameters differ with it; of the same parameters, inference on samples does and the one layer by layer not."""
+    options = {"model": "gin", "lr": 0.05, "inference": {"fanouts": [(2, 2, 2)], "layerwise": True}}
+    plain, scaled = (job("pipelined", scaled_sums=wanted, **options) for wanted in (False, True))
+    losses = [run(told, small_graph, library, tmp_path).epochs[-1].loss for told in (plain, scaled)]
+    assert losses[0] != losses[1]
+    results = [inferred(told, small_graph, library, tmp_path).results for told in (plain, scaled)]
+    same = [a.correct == b.correct for a, b in zip(*results, strict=True)]
+    assert same == [False, False, True, True]
+
+
 def test_a_job_is_digested_with_its_graph_and_without_its_inference(small_graph):
     info = small_graph.info
     base = job("pipelined").digest(info)

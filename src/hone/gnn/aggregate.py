@@ -44,6 +44,15 @@ def neighbour_sum(x: Tensor, block: Block, weights: Tensor | None = None) -> Ten
     return total
 
 
+def estimated_sum(x: Tensor, block: Block) -> Tensor:
+    """Row i is what x adds up to over all neighbours of i, as far as the block tells: (num_src, d) -> (num_dst, d).
+
+    The sum over the row, scaled up where the block has factors.
+    """
+    total = neighbour_sum(x, block)
+    return total if block.scale is None else (total * block.scale[:, None]).to(total.dtype)
+
+
 def neighbour_mean(x: Tensor, block: Block) -> Tensor:
     """Row i is the mean of x over the neighbours of i, zero where there are none: (num_src, d) -> (num_dst, d)."""
     share = degrees(block).clamp(min=1).to(x.dtype).reciprocal()

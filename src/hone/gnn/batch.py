@@ -29,11 +29,24 @@ class Block:
     """(edges,) int32, each below num_src."""
     num_dst: int
     num_src: int
+    scale: Tensor | None = None
+    """(num_dst,) float32: by this factor the sum over a row stands for the sum over all neighbours; none: by 1."""
 
     @property
     def num_edges(self) -> int:
         """Sampled edges of this hop."""
         return len(self.indices)
+
+    def tensors(self) -> Iterator[Tensor]:
+        """Those that there are."""
+        yield from (self.indptr, self.indices)
+        if self.scale is not None:
+            yield self.scale
+
+    def mapped(self, change: Callable[[Tensor], Tensor]) -> Block:
+        """The same block with `change` of each of its tensors."""
+        scale = None if self.scale is None else change(self.scale)
+        return replace(self, indptr=change(self.indptr), indices=change(self.indices), scale=scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +85,7 @@ class Batch:
     def device_tensors(self) -> Iterator[Tensor]:
         """The tensors that a step reads."""
         for block in self.blocks:
-            yield block.indptr
-            yield block.indices
+            yield from block.tensors()
         if self.features is not None:
             yield self.features
         if self.labels is not None:
@@ -84,12 +96,9 @@ class Batch:
 
         `nodes` stays where it is: in a sampler's slot it is to be read before the original is released.
         """
-        blocks = tuple(
-            replace(block, indptr=change(block.indptr), indices=change(block.indices)) for block in self.blocks
-        )
         return replace(
             self,
-            blocks=blocks,
+            blocks=tuple(block.mapped(change) for block in self.blocks),
             features=None if self.features is None else change(self.features),
             labels=None if self.labels is None else change(self.labels),
             release=nothing_to_release,

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from hone.gnn.aggregate import destinations, neighbour_mean, neighbour_sum, row_max, row_sum
+from hone.gnn.aggregate import destinations, estimated_sum, neighbour_mean, neighbour_sum, row_max, row_sum
 from hone.gnn.batch import Block
 
 if TYPE_CHECKING:
@@ -101,7 +101,10 @@ class GATConv(nn.Module):
 
 
 class GINConv(nn.Module):
-    """MLP(x + sum of neighbours) with epsilon 0 (Xu et al. 2019); the MLP is Linear-BN-ReLU-Linear-ReLU."""
+    """MLP(x + sum of neighbours) with epsilon 0 (Xu et al. 2019); the MLP is Linear-BN-ReLU-Linear-ReLU.
+
+    The only one here whose values grow with the number of neighbours, and so the only one that reads `Block.scale`.
+    """
 
     def __init__(self, inputs: int, outputs: int, generator: Generator) -> None:
         super().__init__()
@@ -112,5 +115,5 @@ class GINConv(nn.Module):
 
     def forward(self, x: Tensor, block: Block) -> Tensor:
         """x (num_src, inputs) -> (num_dst, outputs)."""
-        result: Tensor = self.nn(x[: block.num_dst] + neighbour_sum(x, block))
+        result: Tensor = self.nn(x[: block.num_dst] + estimated_sum(x, block))
         return result

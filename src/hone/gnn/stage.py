@@ -162,7 +162,7 @@ def _pipeline(
     system = INFERENCE_SYSTEM.get(job.system, job.system)
     pipeline = assemble(
         system, graph, fanouts, seed=derived_seed("inference", seed), device=device, threads=job.threads,
-        slots=job.slots, sampler=sampler,
+        slots=job.slots, sampler=sampler, scaled_sums=job.hyper.scaled_sums,
     )  # fmt: skip
     try:
         yield pipeline
@@ -195,7 +195,7 @@ def _trainer(
     )  # fmt: skip
     pipeline = assemble(
         job.system, graph, job.hyper.fanouts, seed=derived_seed("sampler", job.seed), device=device,
-        threads=job.threads, slots=job.slots, sampler=sampler,
+        threads=job.threads, slots=job.slots, sampler=sampler, scaled_sums=job.hyper.scaled_sums,
     )  # fmt: skip
     with _validation(job, graph, sampler, learner) as validate:
         try:

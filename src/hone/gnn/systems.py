@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from hone.gnn.reference_sampler import ReferenceSampler
+from hone.gnn.scaled import ScaledSource
 from hone.gnn.sources import BatchSource, LoaderSource, WholeGraphSource, WorkerSource
 from hone.gnn.transfer import DirectTransfer, PipelinedTransfer, Transfer
 
@@ -47,30 +48,47 @@ def assemble(
     threads: int,
     slots: int,
     sampler: Path | None,
+    scaled_sums: bool = False,
 ) -> Pipeline:
     """The pipeline of a system; `threads` prepare batches, of which `slots` are ahead at most.
 
-    `sampler` is the compiled sampler's shared object, which `plain`, `pyg` and `full_batch` do without. Raises
-    MachineError where `pyg` has no sampler, or the shared object is missing.
+    `sampler` is the compiled sampler's shared object, which `plain`, `pyg` and `full_batch` do without. With
+    `scaled_sums` blocks say what their sums are to be multiplied with. Raises MachineError where `pyg` has no sampler,
+    or the shared object is missing.
     """
-    if system == "full_batch":
-        return Pipeline(WholeGraphSource(graph, len(fanouts), device), DirectTransfer(device))
+    transfer = PipelinedTransfer(device) if system == "pipelined" else DirectTransfer(device)
+    if system == "full_batch":  # its sums are whole
+        return Pipeline(WholeGraphSource(graph, len(fanouts), device), transfer)
+    pin_memory = device.type == "cuda"
+    source = _sampling(
+        system, graph, fanouts, seed=seed, threads=threads, slots=slots, sampler=sampler, pin_memory=pin_memory
+    )
+    return Pipeline(ScaledSource(source, graph) if scaled_sums else source, transfer)
+
+
+def _sampling(
+    system: System,
+    graph: Graph,
+    fanouts: Sequence[int],
+    *,
+    seed: int,
+    threads: int,
+    slots: int,
+    sampler: Path | None,
+    pin_memory: bool,
+) -> BatchSource:
     if system == "plain":
         reference = ReferenceSampler(graph.indptr, graph.indices, fanouts, seed=seed)
-        return Pipeline(LoaderSource(reference, graph, workers=threads), DirectTransfer(device))
+        return LoaderSource(reference, graph, workers=threads)
     if system == "pyg":
         from hone.gnn.pyg import PyGSource
 
-        return Pipeline(PyGSource(graph, fanouts, workers=threads), DirectTransfer(device))
+        return PyGSource(graph, fanouts, workers=threads)
     from hone.gnn.sampling import Sampler
 
     if sampler is None:
         raise ValueError(f"{system} needs the compiled sampler")
     if system == "fast_sampler":
-        return Pipeline(
-            LoaderSource(Sampler(graph, fanouts, sampler, seed=seed), graph, workers=threads), DirectTransfer(device)
-        )
-    pinned = device.type == "cuda"
-    workers = Sampler(graph, fanouts, sampler, seed=seed, threads=max(1, threads), slots=slots, pin_memory=pinned)
-    source = WorkerSource(workers.epoch, workers.close)
-    return Pipeline(source, DirectTransfer(device) if system == "shared_memory" else PipelinedTransfer(device))
+        return LoaderSource(Sampler(graph, fanouts, sampler, seed=seed), graph, workers=threads)
+    workers = Sampler(graph, fanouts, sampler, seed=seed, threads=max(1, threads), slots=slots, pin_memory=pin_memory)
+    return WorkerSource(workers.epoch, workers.close)
