@@ -38,7 +38,7 @@ def ran(cluster, tmp_path_factory):
             "trainings": {"ladder": ladder},
             "judge": {**config["judge"], "correctness_trials": 1, "timing_runs": 3, "timing_seconds": 0.05},
         },
-        train={"mem_mb": "150 * 100 ** (attempt - 1)", "slurm_extra": "''"},
+        train={"mem_mb": "300 * 100 ** (attempt - 1)", "slurm_extra": "''"},
     )
     left = [_submit(world.folder), _submit(ROOT)]
     status, output = world.run()
