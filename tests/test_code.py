@@ -75,6 +75,14 @@ def test_what_trainings_leave_out_is_never_imported_by_them():
     assert [name for name in names if name.startswith(tuple(left_out))] == []
 
 
+@pytest.mark.parametrize("suffix", [".py", ".h", ".cpp", ".cu", ".cuh"])
+def test_sources_of_every_language_count(package, suffix):
+    before = code_digest("judge")
+    (package / f"judge/kernel{suffix}").write_text("int x;\n")
+    code_digest.cache_clear()
+    assert code_digest("judge") != before
+
+
 def test_a_file_counts_by_its_text_and_not_by_its_time(tmp_path):
     file = tmp_path / "script.py"
     file.write_text("x = 1\n")

@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parent
-SOURCES = (".py", ".h", ".cpp")
-"""What counts as code: also what extensions and samplers are compiled from."""
+SOURCES = (".py", ".h", ".cpp", ".cu", ".cuh")
+"""What counts as code: also what extensions, samplers and kernels are compiled from."""
 
 
 @functools.cache
