@@ -7,8 +7,9 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,15 +105,10 @@ def infer(
     model.to(device)
     settings, hyper = job.inference, job.hyper
     results = []
-    chosen = settings.fanouts or (hyper.inference_fanouts,)
-    if job.system == "device":
-        from hone.gnn.device.training import device_inference
-
-        assert sampler is not None, "compiled_sampler sees to it"
-        results += device_inference(job, graph, model, sampler, device, chosen)
-    for fanouts in chosen if job.system != "device" else ():
-        with _pipeline(job, graph, sampler, device, fanouts, settings.seed) as pipeline:
-            results += [_sampled(job, graph, model, pipeline, fanouts, split) for split in settings.splits]
+    counters = _counters(job, graph, model, sampler, device)
+    for fanouts in settings.fanouts or (hyper.inference_fanouts,):
+        with counters(fanouts) as count:
+            results += [_sampled(job, graph, count, fanouts, split) for split in settings.splits]
     if settings.layerwise:
         results += [_layerwise(job, graph, model, split, scratch) for split in settings.splits]
     run = InferenceRun(
@@ -282,14 +278,39 @@ def _peak_memory_bytes(device: torch.device) -> int:
     return torch.cuda.max_memory_allocated(device)
 
 
-def _sampled(
-    job: TrainingJob, graph: Graph, model: GNN, pipeline: Pipeline, fanouts: tuple[int, ...], split: Split
-) -> InferenceFigures:
+Counter = Callable[[Plan], "torch.Tensor"]
+"""How many nodes of a plan a trained model puts into their class."""
+
+
+def _counters(
+    job: TrainingJob, graph: Graph, model: GNN, sampler: Path | None, device: torch.device
+) -> Callable[[tuple[int, ...]], AbstractContextManager[Counter]]:
+    """Fan-outs -> a counter that samples with them."""
+    if job.system == "device":
+        from hone.gnn.device.training import device_inferences
+
+        assert sampler is not None, "compiled_sampler sees to it"
+        made = device_inferences(job, graph, model, sampler, device)
+        return lambda fanouts: nullcontext(made(fanouts).count_correct)
+    return partial(_host_counter, job, graph, model, sampler, device)
+
+
+@contextmanager
+def _host_counter(
+    job: TrainingJob, graph: Graph, model: GNN, sampler: Path | None, device: torch.device, fanouts: tuple[int, ...]
+) -> Iterator[Counter]:
     from hone.gnn.infer import count_correct
 
+    with _pipeline(job, graph, sampler, device, fanouts, job.inference.seed) as pipeline:
+        yield lambda plan: count_correct(model, pipeline, plan, job.precision)
+
+
+def _sampled(
+    job: TrainingJob, graph: Graph, count: Counter, fanouts: tuple[int, ...], split: Split
+) -> InferenceFigures:
     nodes = graph.tensor(split)
     begun_s = time.perf_counter()
-    correct = int(count_correct(model, pipeline, Plan(nodes, job.hyper.inference_batch_size), job.precision))
+    correct = int(count(Plan(nodes, job.hyper.inference_batch_size)))
     return InferenceFigures(
         mode="sampled", fanouts=fanouts, split=split, seed=job.inference.seed, nodes=len(nodes), correct=correct,
         inference_s=time.perf_counter() - begun_s,

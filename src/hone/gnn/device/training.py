@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ from hone.gnn.distributed import sum_over_ranks
 from hone.gnn.observer import SpanObserver
 from hone.gnn.seeds import Plan, derived_seed, shuffled
 from hone.gnn.train import Epoch, Trainer
-from hone.records.gnn import InferenceFigures
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -139,35 +137,22 @@ class DeviceInference:
         return correct
 
 
-def device_inference(
-    job: TrainingJob, graph: Graph, model: GNN, library: Path, device: torch.device, fanouts: Sequence[tuple[int, ...]]
-) -> list[InferenceFigures]:
-    """Accuracy of a trained model by sampling with each of the fan-outs, on each of the job's splits."""
+def device_inferences(
+    job: TrainingJob, graph: Graph, model: GNN, library: Path, device: torch.device
+) -> Callable[[tuple[int, ...]], DeviceInference]:
+    """Fan-outs -> what counts a trained model's right answers on the job's splits; the graph is loaded once.
+
+    Raises as `device_trainer`.
+    """
     kernels = Library(library)
     check_memory(graph, device)
     arrays = DeviceGraph.load(graph, device)
     weights = Weights(model, arrays.features, job.hyper, kernels)
-    found = []
-    for drawn, split in itertools.product(fanouts, job.inference.splits):
-        nodes = graph.tensor(split)
-        inference = DeviceInference(
-            arrays, weights, drawn, job.hyper.inference_batch_size, kernels,
-            seed=derived_seed("inference", job.inference.seed), max_seeds=len(nodes),
-        )  # fmt: skip
-        begun_s = time.perf_counter()
-        correct = int(inference.count_correct(Plan(nodes, job.hyper.inference_batch_size)))
-        found.append(
-            InferenceFigures(
-                mode="sampled",
-                fanouts=drawn,
-                split=split,
-                seed=job.inference.seed,
-                nodes=len(nodes),
-                correct=correct,
-                inference_s=time.perf_counter() - begun_s,
-            )
-        )
-    return found
+    most = max((len(graph.tensor(split)) for split in job.inference.splits), default=0)
+    return lambda fanouts: DeviceInference(
+        arrays, weights, fanouts, job.hyper.inference_batch_size, kernels,
+        seed=derived_seed("inference", job.inference.seed), max_seeds=most,
+    )  # fmt: skip
 
 
 def check_memory(graph: Graph, device: torch.device) -> None:
