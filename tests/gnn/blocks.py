@@ -1,8 +1,12 @@
-"""Random blocks and batches for tests."""
+"""Random blocks, jobs on the small graph and their interruption, for tests."""
 
+from contextlib import contextmanager
+
+import pytest
 import torch
 
 from hone.config_trainings import Training, TrainingKey
+from hone.gnn import checkpoint
 from hone.gnn.batch import Block
 from hone.gnn.job import TrainingJob
 
@@ -36,3 +40,19 @@ def job(system="plain", model="sage", gpus=1, seed=0, **values):
     }  # fmt: skip
     training = Training(graphs=("small",), models=(model,), systems=(system,), gpus=(gpus,), **{**quick, **values})
     return TrainingJob.of(TrainingKey("test", "small", model, system, gpus, seed), training)
+
+
+@contextmanager
+def interrupted_after_two_epochs(monkeypatch):
+    """A training inside ends as by Ctrl-C, its second epoch saved."""
+    save = checkpoint.save
+
+    def interrupted(path, state):
+        save(path, state)
+        if len(state["progress"]["epochs"]) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            yield

@@ -7,7 +7,7 @@ from hone.errors import RecordError
 from hone.gnn import checkpoint, stage
 from hone.gnn.stage import compiled_sampler, infer, train
 from hone.records import InferenceRun, TrainingRun
-from tests.gnn.blocks import job
+from tests.gnn.blocks import interrupted_after_two_epochs, job
 
 
 def run(told, graph, library, folder):
@@ -52,17 +52,8 @@ def test_the_checkpoint_holds_the_best_epoch(small_graph, library, tmp_path):
 def test_an_interrupted_training_goes_on(small_graph, library, tmp_path, monkeypatch, system):
     told = job(system, model="gin", epochs=4, validation={"every_epochs": 2})
     whole = run(told, small_graph, library, tmp_path / "whole")
-    save = checkpoint.save
-
-    def interrupted(path, state):
-        save(path, state)
-        if len(state["progress"]["epochs"]) == 2:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "save", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            run(told, small_graph, library, tmp_path / "broken")
+    with interrupted_after_two_epochs(monkeypatch):
+        run(told, small_graph, library, tmp_path / "broken")
     assert [path.name for path in (tmp_path / "broken").iterdir()] == ["run.pt.unfinished"]
     resumed = run(told, small_graph, library, tmp_path / "broken")
     assert [epoch.loss for epoch in resumed.epochs] == [epoch.loss for epoch in whole.epochs]

@@ -4,11 +4,10 @@ import pytest
 import torch
 
 from hone.errors import MachineError
-from hone.gnn import checkpoint
 from hone.gnn.device import training
 from hone.gnn.stage import infer, train
 from hone.records import InferenceRun, TrainingRun
-from tests.gnn.blocks import job
+from tests.gnn.blocks import interrupted_after_two_epochs, job
 
 
 def told(device, **options):
@@ -52,17 +51,8 @@ def test_the_checkpoint_holds_the_best_epoch(small_graph, compiled, device, tmp_
 def test_an_interrupted_training_goes_on(small_graph, compiled, device, tmp_path, monkeypatch):
     work = told(device, plateau={"factor": 0.5, "patience": 2})
     whole = run(work, small_graph, compiled, tmp_path / "whole")
-    save = checkpoint.save
-
-    def interrupted(path, state):
-        save(path, state)
-        if len(state["progress"]["epochs"]) == 2:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "save", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            run(work, small_graph, compiled, tmp_path / "broken")
+    with interrupted_after_two_epochs(monkeypatch):
+        run(work, small_graph, compiled, tmp_path / "broken")
     resumed = run(work, small_graph, compiled, tmp_path / "broken")
     assert [epoch.loss for epoch in resumed.epochs] == pytest.approx([epoch.loss for epoch in whole.epochs], rel=1e-3)
     assert [epoch.learning_rate for epoch in resumed.epochs] == [epoch.learning_rate for epoch in whole.epochs]

@@ -29,6 +29,7 @@ from hone.gnn.datasets.papers100m_like import (
     draw_labels,
     splits,
 )
+from hone.gnn.device.memory import DeviceGraph
 
 if TYPE_CHECKING:
     import torch
@@ -38,17 +39,9 @@ ENTRIES_A_PART = 200_000_000
 
 
 @dataclass(frozen=True)
-class DeviceGraph:
-    """The arrays of `hone.gnn.graph.Graph` as tensors on one device."""
+class GeneratedGraph(DeviceGraph):
+    """With features of the config's feature_dtype, and what else `hone.gnn.graph.Graph` has."""
 
-    indptr: Tensor
-    """(num_nodes + 1,) int64."""
-    indices: Tensor
-    """(num_edges,) int32, ascending within a row."""
-    features: Tensor
-    """(num_nodes, feature_dim) of the config's feature_dtype."""
-    labels: Tensor
-    """(num_nodes,) int64."""
     train: Tensor
     """(num_train,) int64, ascending; as are valid and test."""
     valid: Tensor
@@ -67,7 +60,9 @@ class _Part:
     """(entries,) int32."""
 
 
-def generate_on(device: torch.device, entry: Papers100MLikeGraph, entries_a_part: int = ENTRIES_A_PART) -> DeviceGraph:
+def generate_on(
+    device: torch.device, entry: Papers100MLikeGraph, entries_a_part: int = ENTRIES_A_PART
+) -> GeneratedGraph:
     """The graph of a config's entry; deterministic for its seed and the kind of device, whatever the parts.
 
     Raises torch's OutOfMemoryError where the graph does not fit.
@@ -82,7 +77,7 @@ def generate_on(device: torch.device, entry: Papers100MLikeGraph, entries_a_part
     nodes = splits(law)
     indptr = torch.zeros(law.num_nodes + 1, dtype=torch.int64, device=device)
     torch.cumsum(degrees, 0, out=indptr[1:])
-    return DeviceGraph(
+    return GeneratedGraph(
         indptr=indptr,
         indices=indices,
         features=_features(law, device, getattr(torch, entry.feature_dtype)),
