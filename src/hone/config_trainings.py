@@ -148,7 +148,7 @@ class Training(Overrides):
             if system in self.systems and self.gpus != (1,):
                 raise ValueError(f"{system} trains in one process: write gpus: [1]")
         if "device" in self.systems:
-            raise ValueError("systems: device does not exist yet")
+            raise ValueError("systems: device has not run on a GPU yet: write pipelined")
         return self
 
     @model_validator(mode="after")

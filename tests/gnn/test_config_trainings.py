@@ -37,7 +37,7 @@ def test_fan_outs_of_different_depths_are_refused():
 def test_systems_that_cannot_be_are_refused():
     with pytest.raises(ValidationError, match="full_batch trains in one process"):
         training(systems=["full_batch"], gpus=[1, 2])
-    with pytest.raises(ValidationError, match="device does not exist yet"):
+    with pytest.raises(ValidationError, match="device has not run on a GPU yet"):
         training(systems=["device"])
 
 
