@@ -79,13 +79,13 @@ class ReferenceProcess:
         self, device: Device, *, run_ms: float = 0.2, captures: bool = True, written: Sequence[str] = (),
         random: bool = False, refuses: Sequence[str] = (), baseline_error: float = 1e-7,
         scalars: Callable[[int], dict[str, Any]] = lambda seed: {}, cupti: bool = True, free_bytes: int = 1 << 30,
-        chain: bool = True, steps: int = 4, launch_ms: float = 0.0,
+        chain: bool = True, whole_runs: int = 1 << 20, launch_ms: float = 0.0,
         bandwidth_gbs: float = 4000.0,
     ) -> None:  # fmt: skip
         self.device = device
         self.run_ms = run_ms
         self.captures = captures
-        self.chain, self.steps = chain, steps
+        self.chain, self.whole_runs = chain, whole_runs
         self.launch_ms = launch_ms
         """What the host takes for each run in the stream."""
         self.written, self.random = list(written), random
@@ -176,24 +176,26 @@ class ReferenceProcess:
         return {"wall_ms": wall_ms} | ({"late": True} if wall_ms > message["limit_s"] * 1e3 else {})
 
     def _capture(self, _: Any) -> dict[str, Any]:
-        shape = {"steps": self.steps, "chain": self.chain}
+        shape = {"steps": self.device.count, "chain": self.chain}
+        self.captured_runs = self.device.count
         return shape if self.captures else {"error": {"kind": "run", "text": "not permitted"}}
 
     def _try_graph(self, message: dict[str, Any]) -> dict[str, Any]:
-        return self._capture(message)
+        return self._capture(message) | {"whole": self.device.count <= self.whole_runs}
 
     def _gate_cost(self, _: Any) -> dict[str, Any]:
         return {"gate_ms": GATE_MS}
 
     def _batch(self, message: dict[str, Any]) -> dict[str, Any]:
         self.modes.append(message["mode"])
-        count = self.device.count
+        graph = message["mode"] == "graph"
+        count = self.device.count if graph else message["runs"]
+        assert not graph or count == self.captured_runs
         if self.written:
             self.device.inputs[:count] = [AFTER] * count
         else:
             assert self.device.inputs[:count] == self.device.pristine[:count], "a baseline ran on changed inputs"
-        each = self.run_ms + (GATE_MS if message["mode"] == "graph" else self.launch_ms)
-        return {"device_ms": each * self.device.count}
+        return {"device_ms": count * (self.run_ms + (GATE_MS if graph else self.launch_ms))}
 
     def _spans(self, _: Any) -> dict[str, Any]:
         return {"busy_ms": self.run_ms, "kernels": 1} if self.cupti else {"missing": "no CUPTI"}

@@ -93,6 +93,32 @@ def test_a_slow_first_run_of_an_honest_solution_does_not_change_its_time(bench):
     assert speedup(bench, Slow, run_ms=0.02, baseline_ms=0.04, sets=128) == pytest.approx(2.0, rel=0.05)
 
 
+class OneLaunch(Silent):
+    """Cannot be captured, and does all runs whose inputs it can see in the time of one."""
+
+    captures = False
+
+    def runs(self, first, end, gate_ms):
+        return min(super().runs(first, end, gate_ms), self.run_ms)
+
+
+@pytest.mark.parametrize("run_ms", [0.003, 0.1, 2.0])
+@pytest.mark.parametrize("captures", [True, False])
+def test_in_the_stream_one_launch_cannot_do_the_work_of_several_runs(bench, run_ms, captures):
+    assert speedup(bench, OneLaunch, run_ms=run_ms, baseline_ms=run_ms, sets=128, captures=captures) < UNEARNED
+
+
+class ForgesInTheStream(Forges):
+    captures = False
+
+
+@pytest.mark.parametrize("run_ms", [0.003, 0.1, 2.0])
+@pytest.mark.parametrize("captures", [True, False])
+def test_in_the_stream_no_part_of_a_short_claim_is_taken_on_trust(bench, run_ms, captures):
+    found = speedup(bench, ForgesInTheStream, run_ms=run_ms, baseline_ms=run_ms, sets=128, captures=captures)
+    assert found < UNEARNED
+
+
 # ------------------------------------------------------------------------------ work where no clock is running
 
 
@@ -149,22 +175,6 @@ def test_a_batch_in_two_parts_is_looked_at_before_the_process_wakes(bench):
 
 
 # ------------------------------------------------------------------------------ what is never looked at
-
-
-class FirstOnly(Honest):
-    """Of a batch it does the first run alone."""
-
-    def runs(self, first, end, gate_ms):
-        self.compute(0)
-        return self.run_ms
-
-
-def test_where_chance_is_in_the_results_idle_runs_are_found(bench):
-    made = bench(FirstOnly, random=True, run_ms=0.1, sets=16)
-    made.ground.run_ms = 0.1
-    with pytest.raises(Verdict) as caught:
-        measure(made)
-    assert caught.value.status in (Status.WRONG_VALUE, Status.RUNTIME_ERROR)
 
 
 class IdlesBeforeTheLast(Silent):
@@ -316,4 +326,4 @@ def test_a_driver_without_the_call_is_no_reason_to_launch_everything_in_the_stre
 
     made = rig(SCALE, "return self.weight / (1 + torch.exp(-x))", init=NORMAL)
     monkeypatch.setattr(driver, "captured_steps", missing)
-    assert refused(lambda: made.reference.graphable("torch_eager")).status is Status.MACHINE_ERROR
+    assert refused(lambda: made.reference.graph_runs("torch_eager")).status is Status.MACHINE_ERROR

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from hone.judge.cuda import reference, reference_host
 from hone.records import Status
 
 from .rigs import (
@@ -96,7 +97,7 @@ def test_baselines_in_graphs_run_on_what_was_revealed(rig):
     for mode in ("graph", "stream"):
         made.reference.refresh(20, 9, SETS)
         made.reference.reveal(0, SETS)
-        assert made.reference.batch("torch_eager", mode) >= 0
+        assert made.reference.batch("torch_eager", mode, SETS) >= 0
         assert same(shown(made), [0.5 * x for x in expected(20)]) == [True] * SETS
 
 
@@ -108,7 +109,7 @@ def test_after_a_capture_that_failed_batches_in_the_stream_go_on(rig, side):
     made.reference.reveal(0, SETS)
     if side == "reference":
         assert not made.reference.capture("torch_eager")
-        assert made.reference.batch("torch_eager", "stream") > 0
+        assert made.reference.batch("torch_eager", "stream", SETS) > 0
         assert made.device.current is None
         return
     made.subject.prepare(9, [{}] * SETS)
@@ -144,3 +145,13 @@ def test_what_a_solution_does_wrong_gets_its_status(rig, body, status, words):
     found = refused(rig(SCALE, body, init=NORMAL).examine)
     assert found.status is status
     assert words in found.detail
+
+
+@pytest.mark.parametrize(("more", "runs"), [(0, SETS), (-1, SETS // 2), (-(1 << 30), 0)])
+def test_a_baselines_graph_gets_no_more_runs_than_can_be_launched_before_it_begins(rig, monkeypatch, more, runs):
+    made = rig(SCALE, "return x", init=NORMAL)
+    monkeypatch.setattr(reference_host, "SURE_STEPS", 0)
+    monkeypatch.setattr(reference, "BATCH_MS", 1e6)
+    made.reference.refresh(10, 9, SETS)
+    made.device.longest_graph = made.ground.act({"do": "capture", "baseline": "torch_eager"})["steps"] + more
+    assert made.reference.graph_runs("torch_eager") == runs

@@ -7,13 +7,14 @@ import subprocess
 import pytest
 
 from hone.build.kernels import kernel_solution
+from hone.judge.cuda.busy import BUSY_BATCHES
 from hone.judge.cuda.candidate_host import CandidateHost
 from hone.judge.cuda.native_host import NativeHost
 from hone.judge.cuda.plan import make_device_plan
 from hone.judge.cuda.reference_host import ReferenceHost
 from hone.judge.cuda.session import DeviceSession
 from hone.judge.cuda.subject import DeviceSubject
-from hone.judge.cuda.timing import BUSY_BATCHES, DeviceTiming
+from hone.judge.cuda.timing import DeviceTiming
 from hone.judge.examine import Findings
 from hone.judge.gold import gold_solution
 from hone.judge.kernels import BaselineFailedError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 from collections.abc import Sequence
@@ -21,9 +22,8 @@ REGIONS = ("inputs", "outputs", "parameters", "gate")
 SETTLE_LIMIT_S = 5.0
 GRAPH_BELOW_MS = 50.0
 """Shorter runs are captured as graphs where that is possible: in the stream, launching would be part of their time."""
-MOST_GRAPH_STEPS = 4096
-"""A graph of many more kernels cannot be launched as a whole before it begins."""
-TRIED_SETS = 2
+BATCH_MS = 4.0
+"""What a batch should last, as far as there are sets: much longer than the judge's own clock is uncertain by."""
 NO_MEMORY = "the reference needs more GPU memory than is free"
 
 
@@ -50,7 +50,7 @@ class DeviceReference:
         self.plan = plan
         self._protocol = protocol
         self._not_compiled = not_compiled
-        self._graphable: dict[str, bool] = {}
+        self._graph_runs: dict[str, int] = {}
         self.refused: set[str] = set()
         """Distributions of values that the reference gave no usable results for."""
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
@@ -162,36 +162,45 @@ class DeviceReference:
             raise Verdict(Status.TIMEOUT, f"running took over {limit_s:g} s")
         return float(answer["wall_ms"])
 
-    def batch(self, baseline: str, mode: str) -> float:
-        """One batch over the refreshed sets; milliseconds of device time."""
-        return float(self._work({"do": "batch", "baseline": baseline, "mode": mode})["device_ms"])
+    def batch(self, baseline: str, mode: str, runs: int) -> float:
+        """One batch over so many of the refreshed sets, a graph's over all; milliseconds of device time."""
+        return float(self._work({"do": "batch", "baseline": baseline, "mode": mode, "runs": runs})["device_ms"])
 
     def capture(self, baseline: str) -> bool:
         """Whether a batch of the baseline could be made a graph."""
         return self._optional({"do": "capture", "baseline": baseline}) is not None
 
-    def graphable(self, baseline: str) -> bool:
-        """Whether a batch of the baseline can be a graph that can wait at its gate: short, a chain, and not too long.
+    def graph_runs(self, baseline: str) -> int:
+        """How many runs of the baseline one graph can have that waits at its gate; 0: it cannot be one.
 
-        Solutions that are the same must come to the same: one whose graph has branches does not wait quietly. Asked
-        for the first time before there is a solution, so that none has a say in it.
+        It can when it is short, a chain, and is launched as a whole before it begins. Solutions that are the same must
+        come to the same: one whose graph has branches does not wait quietly. Asked for the first time before there is
+        a solution, so that none has a say in it.
         """
-        if baseline not in self._graphable:
-            self._graphable[baseline] = not self.random and self._try_graph(baseline)
-        return self._graphable[baseline]
+        if baseline not in self._graph_runs:
+            self._graph_runs[baseline] = 0 if self.random else self._try_graphs(baseline)
+        return self._graph_runs[baseline]
 
-    def _try_graph(self, baseline: str) -> bool:
-        sets = min(TRIED_SETS, self.sets)
+    def _try_graphs(self, baseline: str) -> int:
+        """From as many runs as a batch will have, down to the least that it can have."""
+        least = min(2, self.sets)
         for _ in range(2):  # the first run of a kernel brings its code to the GPU
-            self._show_new(sets)
-            taken_ms = self.batch(baseline, "stream")
-        if taken_ms > sets * GRAPH_BELOW_MS:
-            return False
-        self._show_new(sets)
-        tried = self._optional({"do": "try_graph", "baseline": baseline})
-        if tried is not None and "uncounted" in tried:
-            raise Verdict(Status.MACHINE_ERROR, f"the steps of a graph cannot be counted: {tried['uncounted']}")
-        return tried is not None and bool(tried["chain"]) and tried["steps"] <= MOST_GRAPH_STEPS
+            self._show_new(least)
+            run_ms = self.batch(baseline, "stream", least) / least
+        if run_ms > GRAPH_BELOW_MS:
+            return 0
+        runs = max(least, min(self.sets, math.ceil(BATCH_MS / max(run_ms, 1e-3))))
+        while runs >= least:
+            self._show_new(runs)
+            tried = self._optional({"do": "try_graph", "baseline": baseline})
+            if tried is not None and "uncounted" in tried:
+                raise Verdict(Status.MACHINE_ERROR, f"the steps of a graph cannot be counted: {tried['uncounted']}")
+            if tried is None or not tried["chain"]:
+                return 0
+            if tried["whole"]:
+                return runs
+            runs //= 2
+        return 0
 
     def _show_new(self, sets: int) -> None:
         seeds = random.SystemRandom()

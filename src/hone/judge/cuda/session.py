@@ -198,7 +198,7 @@ class DeviceSession(BaseSession):
         """Find out which of PyTorch's baselines can be graphs, as long as no solution can take the memory for it."""
         for name in case.baselines_of(self._baselines):
             if name not in case.kernels and not (name == "torch_compile" and reference.compile_baseline()):
-                reference.graphable(name)
+                reference.graph_runs(name)
 
     def _start_kernel(self, case: Case, reference: DeviceReference) -> DeviceSubject:
         """A process with an existing kernel that was found right, in all sets of a batch too; raises Verdict."""

@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from hone.judge.compare import Counts
-from hone.judge.cuda.clock import Observation, believable_busy_ms, floor_ms, unexplained_ms
+from hone.judge.cuda.busy import busy_samples_ms
+from hone.judge.cuda.clock import Observation, floor_ms, unexplained_ms
 from hone.judge.cuda.gpu import Gpu, clocks
-from hone.judge.cuda.reference import GRAPH_BELOW_MS, DeviceReference
+from hone.judge.cuda.reference import BATCH_MS, GRAPH_BELOW_MS, DeviceReference
 from hone.judge.cuda.subject import DeviceSubject
 from hone.judge.examine import LEAST_TIMED_RUNS, SOLUTION
 from hone.judge.kernels import blamed_on
@@ -29,11 +30,6 @@ MOST_BATCH_MS = 400.0
 """What a batch of a solution should last at most."""
 FIRST_BATCHES = 6
 """So often a solution that seems slow is tried, in case its first runs only are."""
-BATCH_MS = 4.0
-"""What a batch should last, as far as there are sets: much longer than the judge's own clock is uncertain by."""
-BUSY_BELOW_MS = 0.05
-"""For shorter runs still, CUPTI's times of the kernels are the figure."""
-BUSY_BATCHES = 7
 AUDITED_SETS = 6
 PART_S = 0.002
 """By then the GPU has begun with what it was let through."""
@@ -56,8 +52,16 @@ class DeviceTiming:
         self._kernels = kernels or {}
         self._protocol = protocol
         self._sets = 1
+        """Runs of a batch that is a graph."""
+        self._stream_runs = 1
+        """Of one in the stream: one, because inputs are shown to all of a batch's runs at once there, and a launch that
+        does the work of several would be quicker than they are."""
         self._curtailed = False
-        """The solution seemed so slow that its batches have fewer runs: nothing of its claim is taken on trust."""
+        """The solution's batches have fewer runs than the baselines' time asks for: none of its claim is trusted."""
+        self._wanted = 1
+        """Runs of a batch that the baselines' time asks for."""
+        self._fresh_runs = 1
+        """Runs that the newest inputs are for."""
         self._scalars = scalars[:1]
         self._modes: dict[str, Mode] = {}
         """Of each side; a name that is not there is timed in the stream."""
@@ -87,9 +91,9 @@ class DeviceTiming:
             self._turn(names, keep=turns > 0, audit=last or chance.random() < 1 / self._protocol.audit_every)
         self._keep_least_disturbed()
         at = clocks(gpu.uuid)
-        busy = self._busy(names) if self._mode(SOLUTION) == "graph" else {}
+        busy = busy_samples_ms(names, self._samples, self._spans) if self._mode(SOLUTION) == "graph" else {}
         clock = Clock(
-            source="cupti" if busy else "events", mode=self._mode(SOLUTION), runs_per_sample=self._sets,
+            source="cupti" if busy else "events", mode=self._mode(SOLUTION), runs_per_sample=self._runs(SOLUTION),
             baselines_mode=self._mode(baselines[0]) if baselines else None,
             solution_wall_ms=statistics.median(self._walls),
             charged_ms=0.0 if busy else statistics.median(self._charges),
@@ -120,7 +124,7 @@ class DeviceTiming:
         solution_ms = self._choose_sets(baselines)
         known = self._scalars = self._scalars * self._sets
         self._prepare(subject)  # with another seed: numbers that depend on it cannot be part of a graph
-        if reference.random or not all(map(self._graphable, baselines)) or self._refresh(subject) != known:
+        if reference.random or not all(map(self._graphable, baselines)) or self._refresh(subject, self._sets) != known:
             return
         self._reveal()
         for name in baselines:
@@ -129,6 +133,7 @@ class DeviceTiming:
         self._gate_ms = reference.gate_ms()  # before the solution's graph can leave anything behind
         if solution_ms <= GRAPH_BELOW_MS and self._waits_as_graph(SOLUTION):
             self._modes[SOLUTION] = "graph"
+            self._curtailed = self._sets < self._wanted
 
     def _choose_sets(self, baselines: Sequence[str]) -> float:
         """Runs of a batch; milliseconds that one run of the solution takes.
@@ -136,11 +141,12 @@ class DeviceTiming:
         Not by the solution's own time, as long as that can be afforded: with few short runs in a batch the judge's
         clock could not check what it claims.
         """
-        sets = self._reference.sets
         for _ in range(2):  # the first run of a kernel brings its code to the GPU
             first_ms = {name: self._first_ms(name) for name in (SOLUTION, *baselines)}
+        tried = [self._reference.graph_runs(name) for name in baselines if name not in self._kernels]
+        sets = min([self._reference.sets, *filter(None, tried)])
         longest_ms = max((first_ms[name] for name in baselines), default=0.0)
-        wanted = min(sets, math.ceil(BATCH_MS / max(longest_ms, 1e-3)))
+        self._wanted = wanted = min(sets, math.ceil(BATCH_MS / max(longest_ms, 1e-3)))
         solution_ms = first_ms[SOLUTION]
         for _ in range(FIRST_BATCHES):
             if solution_ms * wanted <= MOST_BATCH_MS:
@@ -148,25 +154,29 @@ class DeviceTiming:
             solution_ms = min(solution_ms, self._first_ms(SOLUTION))
         affordable = math.ceil(MOST_BATCH_MS / max(solution_ms, 1e-3))
         self._sets = max(min(2, sets), min(wanted, affordable))
-        self._curtailed = affordable < wanted
+        self._curtailed = wanted > 1  # as long as it is in the stream
         return solution_ms
 
     def _mode(self, name: str) -> Mode:
         return self._modes.get(name, "stream")
+
+    def _runs(self, name: str) -> int:
+        """Of each of a side's batches."""
+        return self._sets if self._mode(name) == "graph" else self._stream_runs
 
     def _first_ms(self, name: str) -> float:
         """One run in the stream, of which the first brings the code of a kernel to the GPU."""
         side = self._sides.get(name)
         if side is None:
             self._reveal()  # a baseline must not run on what others have left of the inputs
-            return self._reference.batch(name, "stream")
+            return self._reference.batch(name, "stream", 1)
         with self._blamed(name):
             return self._side_batch(name, audit=False).claimed_ms
 
     def _graphable(self, name: str) -> bool:
         """Whether a baseline can be timed as a graph: what was found out before there was a solution."""
         kernel = self._kernels.get(name)
-        return kernel.graphable if kernel is not None else self._reference.graphable(name)
+        return kernel.graphable if kernel is not None else self._reference.graph_runs(name) > 0
 
     def _make_graph(self, name: str) -> None:
         """Make a baseline's graph, which was possible without the solution; raises Verdict where it no longer is."""
@@ -184,7 +194,7 @@ class DeviceTiming:
             if not side.capture():
                 return False
             self._prepare(side)
-            self._refresh(side)
+            self._refresh(side, self._sets)
             self._reveal()
             return side.waits_quietly(self._reference, self._sets)
 
@@ -204,20 +214,22 @@ class DeviceTiming:
         self._forward_seed = random.SystemRandom().getrandbits(30)
         side.prepare(self._forward_seed, self._scalars)
 
-    def _refresh(self, side: DeviceSubject, distribution: str = "as_given") -> list[dict[str, Any]]:
-        """New inputs of a secret seed, poisoned outputs. The side that will get them is stopped."""
+    def _refresh(self, side: DeviceSubject, runs: int, distribution: str = "as_given") -> list[dict[str, Any]]:
+        """New inputs of a secret seed for so many runs, poisoned outputs. The side that will get them is stopped."""
         seed = random.SystemRandom().getrandbits(30)
-        scalars = self._reference.refresh(seed, self._forward_seed, self._sets, distribution)
-        if scalars != self._scalars and self._modes:
+        scalars = self._reference.refresh(seed, self._forward_seed, runs, distribution)
+        self._fresh_runs = runs
+        known = self._scalars[:runs]
+        if scalars != known and self._modes:
             raise Verdict(Status.MACHINE_ERROR, "plain numbers among the inputs change, a graph has them fixed")
-        if scalars != self._scalars:  # numbers that change with the seed: rare, and then known to it too early
+        if scalars != known:  # numbers that change with the seed: rare, and then known to it too early
             self._scalars = scalars
             side.prepare(self._forward_seed, scalars)
         return scalars
 
     def _reveal(self) -> float:
         """Show the new inputs, with nothing of anybody in the L2 cache; milliseconds until the GPU is idle."""
-        return self._reference.reveal(0, self._sets) + self._reference.settle()
+        return self._reference.reveal(0, self._fresh_runs) + self._reference.settle()
 
     def _turn(self, names: Sequence[str], *, keep: bool, audit: bool) -> None:
         order = list(names)
@@ -240,10 +252,10 @@ class DeviceTiming:
         if name in self._kernels:
             with self._blamed(name):
                 return self._side_batch(name, audit=False).claimed_ms
-        if fresh:
-            self._refresh(self._subject)
+        if fresh or self._fresh_runs != self._runs(name):
+            self._refresh(self._subject, self._runs(name))
         self._reveal()  # again where not fresh: others may have changed what they were shown
-        return self._reference.batch(name, self._mode(name))
+        return self._reference.batch(name, self._mode(name), self._runs(name))
 
     def _side_batch(self, name: str, *, audit: bool, glance: bool = False) -> Observation:
         """One batch, and its audit while it is stopped; Python's results have to be copied by itself before."""
@@ -252,27 +264,27 @@ class DeviceTiming:
         self._prepare(subject)
         if graph:
             subject.arm(reference, self._sets)
-        self._refresh(subject)
+        self._refresh(subject, self._runs(name))
         if graph:
             seen = subject.run_armed(reference, self._sets)
         else:
             early_ms = self._reveal()
-            seen = replace(subject.run(self._sets, reference), early_ms=early_ms)
+            seen = replace(subject.run(self._stream_runs, reference), early_ms=early_ms)
         looks_at = AUDITED_SETS if audit else int(glance)
         if looks_at and not subject.copies_outputs:
-            self._audit(looks_at)
+            self._audit(name, looks_at)
         if graph:
             claimed_ms, collect_ms = subject.collect()
             seen = replace(seen, claimed_ms=claimed_ms, collect_ms=collect_ms if subject.copies_outputs else 0.0)
         if subject.copies_outputs:
             seen = replace(seen, store_ms=subject.store())
             if looks_at:
-                self._audit(looks_at)
+                self._audit(name, looks_at)
         return seen
 
     def rehearse(self) -> None:
         """One batch over all sets that there are, audited, and whether it can be a graph; raises Verdict when wrong."""
-        self._sets = self._reference.sets
+        self._sets = self._stream_runs = self._reference.sets
         self._scalars = self._scalars * self._sets
         self._side_batch(SOLUTION, audit=True)
         self._subject.graphable = not self._reference.random and self._waits_as_graph(SOLUTION)
@@ -297,21 +309,24 @@ class DeviceTiming:
             self._charges = [self._charges[place] for place in kept]
 
     def _keep(self, seen: Observation) -> None:
-        usual = self._subject.overhead(self._mode(SOLUTION), self._sets)
+        runs = self._runs(SOLUTION)
+        usual = self._subject.overhead(self._mode(SOLUTION), runs)
         extra = unexplained_ms(seen, usual, lenient=not self._curtailed)
         self._samples[SOLUTION].append(self._per_run(seen.claimed_ms + extra, SOLUTION))
-        self._charges.append(extra / self._sets)
+        self._charges.append(extra / runs)
         self._walls.append(self._per_run(seen.wall_ms - usual.wall_ms, SOLUTION))
 
     def _per_run(self, batch_ms: float, name: str) -> float:
         """Of one run, without its gate; never less than a hundredth of what was measured, so that it stays a time."""
         gate_ms = self._gate_ms if self._mode(name) == "graph" else 0.0
-        return max(batch_ms / self._sets - gate_ms, batch_ms / self._sets / 100)
+        run_ms = batch_ms / self._runs(name)
+        return max(run_ms - gate_ms, run_ms / 100)
 
-    def _audit(self, count: int) -> None:
+    def _audit(self, name: str, count: int) -> None:
         """Check outputs of the batch that was just timed: of so many runs, and where it is more than one, both ends."""
-        some = random.SystemRandom().sample(range(self._sets), min(count, self._sets))
-        ends = {0, self._sets - 1} if count > 1 else set()
+        runs = self._runs(name)
+        some = random.SystemRandom().sample(range(runs), min(count, runs))
+        ends = {0, runs - 1} if count > 1 else set()
         self._check(sorted({*ends, *some}))
 
     def _check(self, audited: Sequence[int], distribution: str = "as_given") -> None:
@@ -327,7 +342,7 @@ class DeviceTiming:
             raise Verdict(Status.WRONG_VALUE, f"wrong in a timed run though right before: {tally.sentence()}")
 
     def _split_audit(self) -> None:
-        """A batch in two parts, which looks like a timed one until its first part is over.
+        """A graph in two parts, which looks like a timed one until its first part is over; else one more timed batch.
 
         Nothing of the second part may be there before its turn, and it gets new inputs meanwhile: so no run can have
         done another's work. Its values are of any distribution: what is captured may know that it is timed.
@@ -336,30 +351,28 @@ class DeviceTiming:
         chance = random.SystemRandom()
         usable = [name for name in self._protocol.distributions if name not in reference.refused]
         values = chance.choice(usable) if usable and self._protocol.rule == "hone" else "as_given"
-        first = chance.randint(1, max(1, self._sets - 1))
+        end, graph = self._runs(SOLUTION), self._mode(SOLUTION) == "graph"
+        first = chance.randint(1, max(1, end - 1)) if graph else end
         self._prepare(subject)
-        graph = self._mode(SOLUTION) == "graph"
         if graph:
-            subject.arm(reference, self._sets)
-        self._refresh(subject, values)
+            subject.arm(reference, end)
+        self._refresh(subject, end, values)
         self._reveal()
         if not graph:
             subject.run(first, reference)
-            end = first
         else:
             reference.open_gates(0, first, self._protocol.run_timeout_s)
             time.sleep(PART_S)
             reference.settle()
-            end = self._sets
-        if first < self._sets and not reference.untouched(first):
+        if first < reference.sets and not reference.untouched(first):
             raise Verdict(Status.RUNTIME_ERROR, "it wrote outside its outputs: to those of runs that had not begun")
         some = chance.sample(range(end), min(AUDITED_SETS, end))
         audited = sorted({0, end - 1, *some})
         if graph:
             reference.refresh_rest(first, chance.getrandbits(30), values)
-            if first < self._sets:
-                reference.reveal(first, self._sets)
-                reference.open_gates(first, self._sets, self._protocol.run_timeout_s)
+            if first < end:
+                reference.reveal(first, end)
+                reference.open_gates(first, end, self._protocol.run_timeout_s)
                 reference.settle()
             if not subject.copies_outputs:
                 self._check(audited, values)  # while it sleeps
@@ -368,33 +381,11 @@ class DeviceTiming:
         if subject.copies_outputs or not graph:
             self._check(audited, values)
 
-    def _busy(self, names: Sequence[str]) -> dict[str, list[float]]:
-        """CUPTI's times of all sides for short runs; empty where they are long, not there or not to be believed."""
-        if min(statistics.median(values) for values in self._samples.values()) > BUSY_BELOW_MS:
-            return {}
-        found: dict[str, list[float]] = {name: [] for name in names}
-        kernels = dict.fromkeys(names, 1)
-        for _ in range(BUSY_BATCHES):
-            for name in random.SystemRandom().sample(names, len(names)):
-                answer = self._spans(name)
-                if "busy_ms" not in answer:
-                    return {}
-                found[name].append(answer["busy_ms"])
-                kernels[name] = answer["kernels"]
-        run_ms, busy_ms = self._medians(self._samples), self._medians(found)
-        each_ms = max(((run_ms[name] - busy_ms[name]) / kernels[name] for name in names[1:]), default=0.0)
-        gap_ms = each_ms * min(kernels[SOLUTION], max((kernels[name] for name in names[1:]), default=1))
-        return found if believable_busy_ms(busy_ms[SOLUTION], run_ms[SOLUTION], gap_ms) else {}
-
     def _spans(self, name: str) -> dict[str, Any]:
         """CUPTI's answer about a batch in the stream."""
         side = self._sides.get(name)
         with self._blamed(name):
             self._prepare(side or self._subject)
-            self._refresh(side or self._subject)
+            self._refresh(side or self._subject, self._sets)
             self._reveal()
             return side.spans() if side is not None else self._reference.spans(name)
-
-    @staticmethod
-    def _medians(samples: Mapping[str, Sequence[float]]) -> dict[str, float]:
-        return {name: statistics.median(values) for name, values in samples.items()}
