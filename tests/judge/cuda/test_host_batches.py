@@ -89,7 +89,9 @@ def test_a_graph_is_used_again_and_made_again(rig):
             assert made.reference.untouched(sets) if sets < SETS else True
 
 
-def test_baselines_in_graphs_run_on_what_was_revealed(rig):
+@pytest.mark.parametrize("sure", [0, 1 << 20])
+def test_baselines_in_graphs_run_on_what_was_revealed(rig, monkeypatch, sure):
+    monkeypatch.setattr(reference_host, "SURE_STEPS", sure)
     made = rig(IN_PLACE, "x.mul_(0.5); return x.sum(1)")
     made.reference.refresh(10, 9, SETS)
     made.reference.reveal(0, SETS)

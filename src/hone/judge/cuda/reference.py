@@ -190,7 +190,7 @@ class DeviceReference:
         if run_ms > GRAPH_BELOW_MS:
             return 0
         runs = max(least, min(self.sets, math.ceil(BATCH_MS / max(run_ms, 1e-3))))
-        while runs >= least:
+        while runs:
             self._show_new(runs)
             tried = self._optional({"do": "try_graph", "baseline": baseline})
             if tried is not None and "uncounted" in tried:
