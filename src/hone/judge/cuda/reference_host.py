@@ -120,7 +120,7 @@ class ReferenceHost(ReferenceChecks):
         name = message["baseline"]
         if message["mode"] == "graph":
             value = self._close_gates()
-            long = self._steps[name] > SURE_STEPS
+            long = self._steps.get(name, 0) > SURE_STEPS
             if long:
                 self._open_later(LAUNCHING_S)
             self._clock.arm(self._graphs[name].replay, self._gate, value)
