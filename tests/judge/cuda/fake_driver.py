@@ -4,7 +4,6 @@ Streams are queues that go on as far as the words they wait for allow. Work of P
 graph is captured: then it is recorded and done again at each replay. Memory is shared through real descriptors.
 """
 
-import contextlib
 import ctypes
 import itertools
 import json
@@ -49,10 +48,6 @@ class FakeDriver:
         self._broken: set[tuple[str, int]] = set()
         self._graphs: dict[int, list[Step]] = {}
         self._happened: dict[int, float] = {}
-        self.longest_graph = 1 << 30
-        """Steps of a graph that can be launched before it begins; launching a longer one takes as long as it waits."""
-        self.closed_s = 0.0
-        """How long what was put on a stream first keeps it busy."""
 
     def install(self, patch: Any) -> None:
         """Take the driver's place."""
@@ -189,8 +184,6 @@ class FakeDriver:
         return ctypes.c_void_p(number)
 
     def launch_graph(self, executable: ctypes.c_void_p, stream: Any) -> None:
-        if len(self._graphs[executable.value or 0]) > self.longest_graph:
-            time.sleep(self.closed_s)
         for step in self._graphs[executable.value or 0]:
             self.enqueue(stream, step)
 
@@ -237,12 +230,8 @@ class FakeCuda:
     def __init__(self, device: FakeDriver) -> None:
         self._device = device
         self.CUDAGraph = lambda: SimpleNamespace(executable=None, replay=None, reset=lambda: None)
-        self.ExternalStream = self.stream = contextlib.nullcontext
 
     def init(self) -> None: ...
-
-    def _sleep(self, cycles: int) -> None:
-        self._device.closed_s = cycles / 2e9
 
     def empty_cache(self) -> None: ...
 

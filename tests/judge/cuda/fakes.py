@@ -53,6 +53,8 @@ class Device:
         self.armed: Callable[[int, int], float] | None = None
         """Does the runs of a graph from one to another; gives the milliseconds."""
         self.subject_frozen = True
+        self.open_ahead = False
+        """Gates that were opened before anything was launched."""
         self.launching = False
         """A process launches a graph that is too long to be launched before it begins."""
         self.shown: Callable[[int, int], None] = lambda first, end: None
@@ -79,13 +81,13 @@ class ReferenceProcess:
         self, device: Device, *, run_ms: float = 0.2, captures: bool = True, written: Sequence[str] = (),
         random: bool = False, refuses: Sequence[str] = (), baseline_error: float = 1e-7,
         scalars: Callable[[int], dict[str, Any]] = lambda seed: {}, cupti: bool = True, free_bytes: int = 1 << 30,
-        chain: bool = True, whole_runs: int = 1 << 20, launch_ms: float = 0.0,
+        chain: bool = True, launch_ms: float = 0.0,
         bandwidth_gbs: float = 4000.0,
     ) -> None:  # fmt: skip
         self.device = device
         self.run_ms = run_ms
         self.captures = captures
-        self.chain, self.whole_runs = chain, whole_runs
+        self.chain = chain
         self.launch_ms = launch_ms
         """What the host takes for each run in the stream."""
         self.written, self.random = list(written), random
@@ -171,6 +173,9 @@ class ReferenceProcess:
         return {"value": 1}
 
     def _open(self, message: dict[str, Any]) -> dict[str, Any]:
+        self.device.open_ahead = not message["wait"]
+        if self.device.open_ahead:
+            return {"wall_ms": 0.0}
         assert self.device.armed is not None and (self.device.subject_frozen or self.device.launching)
         wall_ms = POLL_MS + self.device.armed(message["first"], message["end"])
         return {"wall_ms": wall_ms} | ({"late": True} if wall_ms > message["limit_s"] * 1e3 else {})
@@ -181,7 +186,7 @@ class ReferenceProcess:
         return shape if self.captures else {"error": {"kind": "run", "text": "not permitted"}}
 
     def _try_graph(self, message: dict[str, Any]) -> dict[str, Any]:
-        return self._capture(message) | {"whole": self.device.count <= self.whole_runs}
+        return self._capture(message)
 
     def _gate_cost(self, _: Any) -> dict[str, Any]:
         return {"gate_ms": GATE_MS}

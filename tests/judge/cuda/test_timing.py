@@ -88,15 +88,18 @@ def test_a_solution_gains_nothing_by_refusing_to_be_captured(bench, launch_ms):
     assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
 
 
-@pytest.mark.parametrize("shape", [{"chain": False}, {"whole_runs": 0}, {"captures": False}])
+@pytest.mark.parametrize("shape", [{"chain": False}, {"captures": False}])
 def test_a_baseline_that_cannot_be_a_graph_puts_all_sides_in_the_stream(bench, shape):
     found = timed(bench, **SHORT, **shape)
     assert (found.clock.mode, found.clock.baselines_mode) == ("stream", "stream")
 
 
-def test_no_batch_has_more_runs_than_a_baselines_graph_can_be_launched_with_as_a_whole(bench):
-    found = timed(bench, **SHORT, whole_runs=7)
-    assert (found.clock.mode, found.clock.runs_per_sample) == ("graph", 4)  # not 16 of 20, nor 8
+@pytest.mark.parametrize("quiet", [True, False])
+def test_of_a_baselines_graph_with_branches_a_process_like_a_solutions_says_whether_it_can_wait(bench, quiet):
+    made = bench(run_ms=0.1, chain=False)
+    made.channel.freeze()
+    made.reference.graphable("torch_eager", lambda: quiet)
+    assert measure(made).clock.baselines_mode == ("graph" if quiet else "stream")
 
 
 def test_in_the_stream_every_batch_is_one_run(bench):
@@ -108,7 +111,7 @@ def test_in_the_stream_every_batch_is_one_run(bench):
 def test_a_solution_that_leaves_no_room_for_the_baselines_graph_has_failed(bench):
     made = bench(run_ms=0.1)
     made.channel.freeze()
-    assert made.reference.graph_runs("torch_eager") > 0
+    assert made.reference.graphable("torch_eager")
     made.ground.captures = False
     found = refused(made)
     assert (found.status, "no longer" in found.detail) == (Status.RUNTIME_ERROR, True)
@@ -122,7 +125,7 @@ class Restless(Honest):
 
     def _arm(self, message):
         answer = super()._arm(message)
-        if not message["null"]:
+        if not message["null"] and not self.device.open_ahead:
             self.quiet -= 1
             self.device.background_ms = 1e5 if self.quiet < 0 else 0.0
         return answer
@@ -139,7 +142,7 @@ class Endless(Honest):
 
     def _arm(self, message):
         answer = super()._arm(message)
-        self.device.launching = not message["null"]
+        self.device.launching = not message["null"] and not self.device.open_ahead
         return {**answer, "blocked": True} if self.device.launching else answer
 
 

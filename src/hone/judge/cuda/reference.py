@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +23,7 @@ GRAPH_BELOW_MS = 50.0
 """Shorter runs are captured as graphs where that is possible: in the stream, launching would be part of their time."""
 BATCH_MS = 4.0
 """What a batch should last, as far as there are sets: much longer than the judge's own clock is uncertain by."""
+TRIED_SETS = 2
 NO_MEMORY = "the reference needs more GPU memory than is free"
 
 
@@ -50,7 +50,7 @@ class DeviceReference:
         self.plan = plan
         self._protocol = protocol
         self._not_compiled = not_compiled
-        self._graph_runs: dict[str, int] = {}
+        self._graphable: dict[str, bool] = {}
         self.refused: set[str] = set()
         """Distributions of values that the reference gave no usable results for."""
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
@@ -152,12 +152,14 @@ class DeviceReference:
         """Before a solution's graph over so many sets is launched; the value that will say that it is done."""
         return int(self._work({"do": "close", "sets": sets})["value"])
 
-    def open_gates(self, first: int, end: int, limit_s: float) -> float:
+    def open_gates(self, first: int, end: int, limit_s: float, *, wait: bool = True) -> float:
         """Let runs `first` to `end` - 1 of the armed graph begin; with the last one, milliseconds until it was done.
+
+        Not `wait`: nothing is launched yet.
 
         Raises Verdict TIMEOUT.
         """
-        answer = self._work({"do": "open", "first": first, "end": end, "limit_s": limit_s})
+        answer = self._work({"do": "open", "first": first, "end": end, "limit_s": limit_s, "wait": wait})
         if answer.get("late"):
             raise Verdict(Status.TIMEOUT, f"running took over {limit_s:g} s")
         return float(answer["wall_ms"])
@@ -170,37 +172,30 @@ class DeviceReference:
         """Whether a batch of the baseline could be made a graph."""
         return self._optional({"do": "capture", "baseline": baseline}) is not None
 
-    def graph_runs(self, baseline: str) -> int:
-        """How many runs of the baseline one graph can have that waits at its gate; 0: it cannot be one.
+    def graphable(self, baseline: str, quiet: Callable[[], bool] = bool) -> bool:
+        """Whether a batch of the baseline can be a graph that leaves the GPU to others while it waits at its gate.
 
-        It can when it is short, a chain, and is launched as a whole before it begins. Solutions that are the same must
-        come to the same: one whose graph has branches does not wait quietly. Asked for the first time before there is
-        a solution, so that none has a say in it.
+        Solutions that are the same must come to the same: where its graph has branches, `quiet` is asked whether a
+        process like theirs can do it. All this is found out before there is a solution, so that none has a say in it.
         """
-        if baseline not in self._graph_runs:
-            self._graph_runs[baseline] = 0 if self.random else self._try_graphs(baseline)
-        return self._graph_runs[baseline]
+        if baseline not in self._graphable:
+            shape = "" if self.random else self._shape(baseline)
+            self._graphable[baseline] = shape == "chain" or (shape == "branches" and quiet())
+        return self._graphable[baseline]
 
-    def _try_graphs(self, baseline: str) -> int:
-        """From as many runs as a batch will have, down to the least that it can have."""
-        least = min(2, self.sets)
+    def _shape(self, baseline: str) -> str:
+        """`chain` or `branches`; empty: it is no graph, or too long to be one."""
+        sets = min(TRIED_SETS, self.sets)
         for _ in range(2):  # the first run of a kernel brings its code to the GPU
-            self._show_new(least)
-            run_ms = self.batch(baseline, "stream", least) / least
-        if run_ms > GRAPH_BELOW_MS:
-            return 0
-        runs = max(least, min(self.sets, math.ceil(BATCH_MS / max(run_ms, 1e-3))))
-        while runs:
-            self._show_new(runs)
-            tried = self._optional({"do": "try_graph", "baseline": baseline})
-            if tried is not None and "uncounted" in tried:
-                raise Verdict(Status.MACHINE_ERROR, f"the steps of a graph cannot be counted: {tried['uncounted']}")
-            if tried is None or not tried["chain"]:
-                return 0
-            if tried["whole"]:
-                return runs
-            runs //= 2
-        return 0
+            self._show_new(sets)
+            taken_ms = self.batch(baseline, "stream", sets)
+        if taken_ms > sets * GRAPH_BELOW_MS:
+            return ""
+        self._show_new(sets)
+        tried = self._optional({"do": "try_graph", "baseline": baseline})
+        if tried is not None and "uncounted" in tried:
+            raise Verdict(Status.MACHINE_ERROR, f"the steps of a graph cannot be counted: {tried['uncounted']}")
+        return "" if tried is None else "chain" if tried["chain"] else "branches"
 
     def _show_new(self, sets: int) -> None:
         seeds = random.SystemRandom()

@@ -42,8 +42,6 @@ class ReferenceBase:
         silence()
         self._models: dict[str, Any] = {}
         self._graphs: dict[str, Any] = {}
-        self._steps: dict[str, int] = {}
-        """Of each graph."""
         self._descriptors: list[int] = []
         self._expected: list[torch.Tensor] = []
         self._exact_model: Any = None

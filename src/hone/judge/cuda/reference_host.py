@@ -18,17 +18,6 @@ from hone.judge.cuda.models import captured_graph, profile_table
 from hone.judge.cuda.reference_checks import ReferenceChecks
 
 GATE_BATCHES = 9
-SURE_STEPS = 256
-"""A graph of no more steps is always launched as a whole; how many more can be depends on what they are."""
-LAUNCHING_S = 0.01
-"""What launching one takes at most; its gate opens then whether it is launched or not."""
-CLOSED_S = 0.06
-LAUNCHED_WITHIN_S = 0.03
-"""A longer one must be launched within this time, behind a gate that stays closed for twice as long."""
-SPIN_HZ = 2e9
-"""No GPU counts its clock faster."""
-LAUNCHES = 3
-"""The first takes more room: it also brings the graph to the GPU."""
 
 
 class ReferenceHost(ReferenceChecks):
@@ -107,7 +96,8 @@ class ReferenceHost(ReferenceChecks):
         started = time.perf_counter()
         self._open_gates(message["first"], message["end"])
         while (
-            message["end"] == self._count
+            message["wait"]
+            and message["end"] == self._count
             and driver.read_word(self._gate_stream, self._gate.done_word) != self._gate_value
         ):
             if time.perf_counter() - started > message["limit_s"]:
@@ -120,12 +110,8 @@ class ReferenceHost(ReferenceChecks):
         name = message["baseline"]
         if message["mode"] == "graph":
             value = self._close_gates()
-            long = self._steps.get(name, 0) > SURE_STEPS
-            if long:
-                self._open_later(LAUNCHING_S)
             self._clock.arm(self._graphs[name].replay, self._gate, value)
-            if not long:
-                self._open_gates(0, self._count)
+            self._open_gates(0, self._count)
             return {"device_ms": self._clock.collect()}
         kept: list[Any] = []
         model, arguments = self._models[name], self._arguments[: message["runs"]]
@@ -145,41 +131,22 @@ class ReferenceHost(ReferenceChecks):
                 kept.append(self._models[name](*items))
             try:
                 steps, chain = driver.captured_steps(_capturing())
-                self._steps[name] = steps
                 answer: dict[str, Any] = {"steps": steps, "chain": chain}
             except (driver.CudaError, AttributeError) as error:
                 answer = {"uncounted": str(error)}
         self._graphs[name] = graph
+        self._open_gates(0, self._count)
+        driver.read_word(self._gate_stream, self._gate.done_word)
+        graph.replay()  # later launches need no more room than a kernel: the first one brings the graph to the GPU
+        driver.synchronize()
         return answer
 
     def _try_graph(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """As `capture`, and whether it is launched as a `whole`; the graph and its memory are given back."""
+        """As `capture`, and give the graph and its memory back."""
         answer = self._capture(message)
-        graph = self._graphs.pop(message["baseline"])
-        steps = answer.get("steps", 0)
-        answer["whole"] = steps <= SURE_STEPS or all(self._launched_whole(graph) for _ in range(LAUNCHES))
-        graph.reset()
+        self._graphs.pop(message["baseline"]).reset()
         torch.cuda.empty_cache()
         return answer
-
-    def _launched_whole(self, graph: Any) -> bool:
-        """Whether launching comes to its end while the gate is closed."""
-        value = self._close_gates()
-        self._open_later(CLOSED_S)
-        started = time.perf_counter()
-        self._clock.arm(graph.replay, self._gate, value)
-        taken_s = time.perf_counter() - started
-        self._clock.collect()
-        return taken_s < LAUNCHED_WITHIN_S
-
-    def _open_later(self, seconds: float) -> None:
-        """Let all gates open by themselves, behind a kernel that takes its time.
-
-        While a launch waits for room, its process can do nothing else on the GPU.
-        """
-        with torch.cuda.stream(torch.cuda.ExternalStream(self._gate_stream.value)):  # type: ignore[no-untyped-call]
-            torch.cuda._sleep(int(seconds * SPIN_HZ))  # type: ignore[no-untyped-call]
-        self._open_gates(0, self._count)
 
     def _gate_cost(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """Milliseconds that a batch of graphs loses at each run's gate: a batch of nothing but open gates."""

@@ -16,6 +16,7 @@ from hone.judge.cuda.reference import DeviceReference
 from hone.judge.cuda.subject import DeviceSubject
 from hone.judge.cuda.timing import DeviceTiming
 from hone.judge.examine import Findings
+from hone.judge.gold import gold_solution
 from hone.judge.kernels import KernelBaselines
 from hone.judge.needs import uses_triton
 from hone.judge.runner import Zygote
@@ -197,8 +198,26 @@ class DeviceSession(BaseSession):
     def _try_graphs(self, case: Case, reference: DeviceReference) -> None:
         """Find out which of PyTorch's baselines can be graphs, as long as no solution can take the memory for it."""
         for name in case.baselines_of(self._baselines):
-            if name not in case.kernels and not (name == "torch_compile" and reference.compile_baseline()):
-                reference.graph_runs(name)
+            if name == "torch_eager":
+                reference.graphable(name, functools.partial(self._twin_waits_quietly, case, reference))
+            elif name not in case.kernels and not (name == "torch_compile" and reference.compile_baseline()):
+                reference.graphable(name)
+
+    def _twin_waits_quietly(self, case: Case, reference: DeviceReference) -> bool:
+        """Whether the reference in a solution's place leaves the GPU to others while its graph waits at its gate."""
+        solution = gold_solution(case.definition)
+        subject = DeviceSubject(self._torch, self.gpu.uuid, self.protocol, solution, artifact=None, extensions={})
+        try:
+            subject.attach(reference)
+            subject.load(reference.plan)
+            DeviceTiming(reference, subject, self.protocol, [reference.scalars]).rehearse()
+        except Verdict:
+            if not reference.alive:
+                raise
+            return False
+        finally:
+            subject.close()
+        return subject.graphable
 
     def _start_kernel(self, case: Case, reference: DeviceReference) -> DeviceSubject:
         """A process with an existing kernel that was found right, in all sets of a batch too; raises Verdict."""

@@ -25,7 +25,8 @@ from hone.records import Clock, Performance, Protocol, Status, Timing
 Mode = Literal["stream", "graph"]
 
 LEAST_STREAM_TURNS = 7
-"""In the stream, host work is part of the time and spreads by a tenth."""
+STREAM_SECONDS = 1.0
+"""In the stream, host work is part of the time and spreads by a tenth: turns go on for so long, if there are more."""
 MOST_BATCH_MS = 400.0
 """What a batch of a solution should last at most."""
 FIRST_BATCHES = 6
@@ -141,10 +142,9 @@ class DeviceTiming:
         Not by the solution's own time, as long as that can be afforded: with few short runs in a batch the judge's
         clock could not check what it claims.
         """
+        sets = self._reference.sets
         for _ in range(2):  # the first run of a kernel brings its code to the GPU
             first_ms = {name: self._first_ms(name) for name in (SOLUTION, *baselines)}
-        tried = [self._reference.graph_runs(name) for name in baselines if name not in self._kernels]
-        sets = min([self._reference.sets, *filter(None, tried)])
         longest_ms = max((first_ms[name] for name in baselines), default=0.0)
         self._wanted = wanted = min(sets, math.ceil(BATCH_MS / max(longest_ms, 1e-3)))
         solution_ms = first_ms[SOLUTION]
@@ -176,7 +176,7 @@ class DeviceTiming:
     def _graphable(self, name: str) -> bool:
         """Whether a baseline can be timed as a graph: what was found out before there was a solution."""
         kernel = self._kernels.get(name)
-        return kernel.graphable if kernel is not None else self._reference.graph_runs(name) > 0
+        return kernel.graphable if kernel is not None else self._reference.graphable(name)
 
     def _make_graph(self, name: str) -> None:
         """Make a baseline's graph, which was possible without the solution; raises Verdict where it no longer is."""
@@ -193,10 +193,12 @@ class DeviceTiming:
             self._prepare(side)
             if not side.capture():
                 return False
-            self._prepare(side)
-            self._refresh(side, self._sets)
-            self._reveal()
-            return side.waits_quietly(self._reference, self._sets)
+            for attempt in (side.run_graph, side.waits_quietly):
+                self._prepare(side)
+                self._refresh(side, self._sets)
+                self._reveal()
+                waits = attempt(self._reference, self._sets)
+            return waits
 
     # -------------------------------------------------------------------------------------------- batches
 
@@ -291,9 +293,11 @@ class DeviceTiming:
 
     def _enough(self, turns: int, taken_s: float) -> bool:
         """Whether time is up. Where most batches were charged, every turn is taken: it may be the machine's noise."""
-        least = LEAST_TIMED_RUNS if self._mode(SOLUTION) == "graph" else LEAST_STREAM_TURNS
+        stream = self._mode(SOLUTION) == "stream"
+        least = LEAST_STREAM_TURNS if stream else LEAST_TIMED_RUNS
+        seconds = max(self._protocol.timing_seconds, STREAM_SECONDS if stream else 0.0)
         charged = bool(self._charges) and statistics.median(self._charges) > 0
-        return taken_s >= self._protocol.timing_seconds and turns >= least and not charged
+        return taken_s >= seconds and turns >= least and not charged
 
     def _keep_least_disturbed(self) -> None:
         """Of a charged solution keep the lower half of the samples.
