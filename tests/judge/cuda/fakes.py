@@ -186,7 +186,7 @@ class ReferenceProcess:
         return shape if self.captures else {"error": {"kind": "run", "text": "not permitted"}}
 
     def _try_graph(self, message: dict[str, Any]) -> dict[str, Any]:
-        return self._capture(message)
+        return self._capture(message) | {"batch_ms": self.device.count * (self.run_ms + GATE_MS)}
 
     def _gate_cost(self, _: Any) -> dict[str, Any]:
         return {"gate_ms": GATE_MS}

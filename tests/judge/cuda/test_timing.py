@@ -64,6 +64,11 @@ def test_any_number_of_sets(bench, sets):
     assert found.solution.latency_ms == pytest.approx(0.1, rel=1e-6)
 
 
+def test_what_launching_takes_makes_no_batch_shorter(bench):
+    found = timed(bench, sets=128, **SHORT, launch_ms=1.0)
+    assert found.clock.runs_per_sample == 20
+
+
 def test_a_solution_is_timed_without_any_baseline(bench):
     found = measure(bench(), baselines=())
     assert found.baselines == {}

@@ -51,6 +51,8 @@ class DeviceReference:
         self._protocol = protocol
         self._not_compiled = not_compiled
         self._graphable: dict[str, bool] = {}
+        self.graph_run_ms: dict[str, float] = {}
+        """Of each baseline that could be captured, what a run takes without its launches."""
         self.refused: set[str] = set()
         """Distributions of values that the reference gave no usable results for."""
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
@@ -195,7 +197,10 @@ class DeviceReference:
         tried = self._optional({"do": "try_graph", "baseline": baseline})
         if tried is not None and "uncounted" in tried:
             raise Verdict(Status.MACHINE_ERROR, f"the steps of a graph cannot be counted: {tried['uncounted']}")
-        return "" if tried is None else "chain" if tried["chain"] else "branches"
+        if tried is None:
+            return ""
+        self.graph_run_ms[baseline] = tried["batch_ms"] / sets
+        return "chain" if tried["chain"] else "branches"
 
     def _show_new(self, sets: int) -> None:
         seeds = random.SystemRandom()

@@ -142,9 +142,11 @@ class ReferenceHost(ReferenceChecks):
         return answer
 
     def _try_graph(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """As `capture`, and give the graph and its memory back."""
+        """As `capture`, and what the batch takes; the graph and its memory are given back."""
         answer = self._capture(message)
-        self._graphs.pop(message["baseline"]).reset()
+        graph = self._graphs.pop(message["baseline"])
+        answer["batch_ms"] = self._clock.time(graph.replay)
+        graph.reset()
         torch.cuda.empty_cache()
         return answer
 
