@@ -14,7 +14,7 @@ from tests.workflow.conftest import ROOT, Pipeline
 @pytest.fixture(scope="module")
 def miniature(tmp_path_factory):
     folder = tmp_path_factory.mktemp("miniature")
-    for name in ("Snakefile", "workflow", "resources", "profiles", "config"):
+    for name in ("Snakefile", "workflow", "resources", "profiles", "config", "src"):
         (folder / name).symlink_to(ROOT / name)
     made = Pipeline(folder, ("config/config.yaml",))
     made.run()

@@ -201,8 +201,9 @@ def local_problems(wildcards):
         return sorted(glob(f"{source.path}/level*/*.py"))
     if source.kind != "kernels":
         return []
-    folders = [item.path for item in source.packages.values() if item.kind == "folder"]
-    inside = [path for folder in folders for path in Path(folder).rglob("*")]
+    packages = [item for item in source.packages.values() if item.kind == "folder"]
+    folders = [Path(item.path, part) for item in packages for part in item.include]
+    inside = [path for folder in folders for path in folder.rglob("*")]
     return sorted(
         [*glob(f"{source.path}/*.yaml"), *(str(p) for p in inside if p.is_file())]
     )

@@ -27,6 +27,12 @@ struct Data {
   }
 };
 
+// The sampler's own inner loop, as another kernel would stand in its place.
+void draw(const int64_t* indptr, const int32_t* indices, const int32_t* rows, int64_t key, int32_t* neighbours,
+          int32_t* degrees, int64_t, int64_t, int64_t count, int64_t fanout) {
+  sample_neighbours<BitsChooser>(indptr, indices, rows, count, fanout, uint64_t(key), neighbours, degrees);
+}
+
 HoneConfig config_of(const Data& data, const std::vector<int64_t>& fanouts, int64_t threads, int64_t map, bool fused) {
   HoneConfig config{};
   config.graph = {data.indptr.data(), data.indices.data(), kNodes, int64_t(data.indices.size()),
@@ -40,6 +46,7 @@ HoneConfig config_of(const Data& data, const std::vector<int64_t>& fanouts, int6
   config.rows_ahead = 4;
   config.fused = fused;
   config.stream = true;
+  config.draw = fused ? draw : nullptr;
   return config;
 }
 

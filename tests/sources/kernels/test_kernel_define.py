@@ -67,6 +67,24 @@ def test_the_stand_alone_source_has_what_it_needs_and_no_more(source):
 
 
 @pytest.mark.usefixtures("in_process")
+def test_an_entry_without_data_types_has_one_launcher(source):
+    rewrite(
+        source,
+        ("dtypes: [float32]\n", ""),
+        ("{name: x, axes: [rows, both]}", "{name: x, axes: [rows, both], dtype: float32}"),
+        ("{name: y, axes: [rows, both]}", "{name: y, axes: [rows, both], dtype: float32}"),
+        ("own::scale<scalar_t>", "own::scale<float>"),
+    )
+    [definition], workloads = define(fetch("own", source))
+    assert definition.dtypes == ()
+    text = definition.kernels["upstream"]
+    assert signatures(definition, Language.CPP)[0] in text
+    assert "void launch(const float* x, double factor, float* y, int64_t rows" in text
+    assert "scalar_t" not in text
+    assert [(load.name, load.dtype) for load in workloads] == [("usual", "float32"), ("odd", "float32")]
+
+
+@pytest.mark.usefixtures("in_process")
 def test_what_was_fetched_is_enough_to_define(source, tmp_path):
     write_records(tmp_path / "own.jsonl", fetch("own", source))
     shutil.rmtree(source.packages["small"].path)

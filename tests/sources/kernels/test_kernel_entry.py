@@ -42,6 +42,7 @@ def test_names_of_files():
     ("changes", "expected"),
     [
         ({"dtypes": ["int8"]}, "dtypes: 'int8' is not one of float16, bfloat16, float32"),
+        ({"dtypes": []}, "x: needs a dtype, because the entry has no dtypes that it could follow"),
         ({"flgs": ["-O3"]}, "flgs: unknown key"),
         ({"reference": None}, "reference: Field required"),
         ({"outputs": []}, "outputs: there is none, and no input is in_place"),

@@ -13,7 +13,16 @@ import numpy as np
 
 from hone.errors import HoneError
 from hone.gnn.sampling.design import BOOKKEEPING, MAPS, Design
-from hone.gnn.sampling.native import MESSAGE_BYTES, Library, NativeBatch, NativeConfig, NativeGraph, Outcome, PinHook
+from hone.gnn.sampling.native import (
+    MESSAGE_BYTES,
+    InnerLoop,
+    Library,
+    NativeBatch,
+    NativeConfig,
+    NativeGraph,
+    Outcome,
+    PinHook,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,8 +53,10 @@ class Handle:
         slots: int,
         pin_memory: bool,
         design: Design,
+        inner_loop: InnerLoop | None = None,
     ) -> None:
         self._library = library
+        self._inner_loop = inner_loop  # the C++ side calls it
         self._graph = graph  # the C++ side reads its maps
         self._hook = _pin_hook() if pin_memory else PinHook()
         self._message = create_string_buffer(MESSAGE_BYTES)
@@ -53,7 +64,7 @@ class Handle:
         config = NativeConfig(
             _native_graph(graph), (c_int64 * len(fanouts))(*fanouts), len(fanouts), threads, slots,
             MAPS.index(design.map), BOOKKEEPING.index(design.bookkeeping), design.block, design.rows_ahead,
-            design.fused, design.stream, self._hook,
+            design.fused, design.stream, self._hook, inner_loop.address if inner_loop else None,
         )  # fmt: skip
         self._address = library.open(config, self._message)
         if not self._address:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from hone.gnn.sampling.design import Design
 from hone.gnn.sampling.handle import Handle
-from hone.gnn.sampling.native import Library, NativeBatch
+from hone.gnn.sampling.native import InnerLoop, Library, NativeBatch
 from hone.gnn.sampling.sampler import Sampler
 
 if TYPE_CHECKING:
@@ -58,10 +58,11 @@ class Preparing(Protocol):
 
 
 def measure_design(
-    library: Library, graph: Graph, fanouts: Sequence[int], design: Design, batches: Sequence[Tensor], epoch: int
-) -> list[Sample]:
+    library: Library, graph: Graph, fanouts: Sequence[int], design: Design, batches: Sequence[Tensor], epoch: int,
+    *, inner_loop: InnerLoop | None = None,
+) -> list[Sample]:  # fmt: skip
     """Prepare the batches by one thread into one slot; the first, which makes the memory, does not count."""
-    handle = Handle(library, graph, fanouts, threads=1, slots=1, pin_memory=False, design=design)
+    handle = Handle(library, graph, fanouts, threads=1, slots=1, pin_memory=False, design=design, inner_loop=inner_loop)
     found: list[Sample] = []
     try:
         handle.start(batches, seed=0, epoch=epoch)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hone.errors import MachineError
+from hone.launcher import ENTRY_POINT
 
 MAX_HOPS = 8
 MESSAGE_BYTES = 256
@@ -42,7 +43,7 @@ class NativeConfig(ctypes.Structure):
     _fields_ = (
         ("graph", NativeGraph), ("fanouts", POINTER(c_int64)), ("num_fanouts", c_int64), ("threads", c_int64),
         ("slots", c_int64), ("map", c_int64), ("chooser", c_int64), ("block", c_int64), ("rows_ahead", c_int64),
-        ("fused", c_int64), ("stream", c_int64), ("pin", PinHook),
+        ("fused", c_int64), ("stream", c_int64), ("pin", PinHook), ("draw", c_void_p),
     )  # fmt: skip
 
 
@@ -107,6 +108,21 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     ),
 }  # fmt: skip
 """Name -> result and arguments. ctypes gives up the interpreter's lock for the time of each call."""
+
+
+class InnerLoop:
+    """A kernel in the place of the inner loop: a shared object with the launcher of `sample_neighbours`.
+
+    Its code runs unconfined in this process: load only what the judge has passed. Raises MachineError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._loaded = ctypes.CDLL(str(path.resolve()))
+            self.address = ctypes.cast(getattr(self._loaded, ENTRY_POINT), c_void_p)
+        except (OSError, AttributeError) as error:
+            remedy = "build it on this machine from a solution of the definition sample_neighbours"
+            raise MachineError(f"not a kernel that draws: {error}", where=str(path), remedy=remedy) from None
 
 
 class Library:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from hone.gnn.sampling.design import Design, best_design
 from hone.gnn.sampling.handle import Handle, SamplerError
-from hone.gnn.sampling.native import MAX_HOPS, Library
+from hone.gnn.sampling.native import MAX_HOPS, InnerLoop, Library
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,13 +40,17 @@ class Sampler:
         slots: int | None = None,
         pin_memory: bool = False,
         design: Design | None = None,
+        inner_loop: Path | None = None,
     ) -> None:
         """`fanouts` from the seeds outwards, -1 takes every neighbour; `library` comes from `build_sampler`.
 
         `threads` prepare batches for `epoch`, in `slots` (default: threads + 2) places; none are needed for `sample`.
         `design` None: the fastest for the graph's size; all give the same batches.
+        `inner_loop`: a shared object that draws in the place of the sampler's own inner loop, built from a solution of
+        the definition `sample_neighbours`; its batches are the same where it is right, which nobody checks here.
         `pin_memory`: the slots are page-locked, so that the current CUDA device can read them while the host goes on.
-        Raises SamplerError: fan-outs, graph or design that the sampler cannot do; MachineError: no such library.
+        Raises SamplerError: fan-outs, graph or design that the sampler cannot do; MachineError: no such library or
+        inner loop.
         """
         slots = threads + SLOTS_AHEAD if slots is None else slots
         _check(fanouts, threads, slots)
@@ -55,6 +59,7 @@ class Sampler:
         self._handle = Handle(
             Library(library), graph, fanouts, threads=threads, slots=slots, pin_memory=pin_memory,
             design=design or best_design(graph.info.num_nodes),
+            inner_loop=InnerLoop(inner_loop) if inner_loop else None,
         )  # fmt: skip
         # At the interpreter's end, too: the workers must be gone before it is, as page-locking calls back into it.
         self._end = weakref.finalize(self, self._handle.halt)

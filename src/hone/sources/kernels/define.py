@@ -121,18 +121,18 @@ def _reference(file: KernelFile, entry: Entry, shape: Shape) -> str:
 
 
 def _workloads(definition: Definition, entry: Entry, tolerance: Tolerance) -> list[Workload]:
-    """One for each shape and data type, named `<shape>_<type>`."""
+    """One for each shape and data type, named `<shape>_<type>`, or `<shape>` where the entry has no types."""
     return [
         Workload(
             definition=definition.name,
-            name=f"{shape.name}_{dtype}",
+            name=f"{shape.name}_{dtype}" if entry.dtypes else shape.name,
             axes=entry.sizes(shape),
             dtype=dtype,
             tolerance=entry.tolerances.get(dtype, tolerance),
             held_out=shape.held_out,
         )
         for shape in entry.workloads
-        for dtype in entry.dtypes_of(shape)
+        for dtype in entry.dtypes_of(shape) or (BASE_DTYPE,)
     ]
 
 

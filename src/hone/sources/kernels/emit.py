@@ -43,7 +43,10 @@ def _title(name: str, resolved: Resolved, definition: Definition) -> str:
 
 
 def _launchers(body: str, definition: Definition, language: Language) -> str:
-    """A template with the entry's statements, and a C function for each data type that calls it."""
+    """A template with the entry's statements, and a C function for each data type that calls it; one without types."""
+    indented = "".join(f"  {line}\n" if line.strip() else "\n" for line in body.rstrip().split("\n"))
+    if not definition.dtypes:
+        return f"{signature(definition, language)} {{\n{indented}}}\n"
     arguments = [*definition.inputs, *definition.parameters, *definition.outputs]
     written = {item.name for item in definition.outputs}
     declared = [_declared(item, language, item.name in written or item.in_place) for item in arguments]
@@ -52,7 +55,6 @@ def _launchers(body: str, definition: Definition, language: Language) -> str:
     if language is Language.CUDA:
         declared.append("cudaStream_t stream")
         names.append("stream")
-    indented = "".join(f"  {line}\n" if line.strip() else "\n" for line in body.rstrip().split("\n"))
     template = f"template <typename {TEMPLATE_TYPE}>\nstatic void launcher({', '.join(declared)}) {{\n{indented}}}\n"
     called = [
         f"{signature(definition, language, dtype)} {{\n  launcher<{c_type(dtype, language)}>({', '.join(names)});\n}}\n"

@@ -135,8 +135,8 @@ class Entry(Part):
 
     language: Language = Language.CUDA
     """Of the kernels: `cuda` or `cpp`."""
-    dtypes: tuple[str, ...] = Field(min_length=1)
-    """Data types that launchers exist for."""
+    dtypes: tuple[str, ...] = ()
+    """Data types that launchers exist for. None: there is one launcher, and every tensor names its type."""
     flags: tuple[str, ...] = ()
     """Flags with which upstream is compiled, and so every solution too."""
     axes: dict[Identifier, str | None]
@@ -152,7 +152,7 @@ class Entry(Part):
     replaces: tuple[Replacement, ...] = ()
     """Functions of other packages that a kernel of this definition can stand in for."""
     tolerances: dict[str, Tolerance] = {}
-    """Data type -> tolerance."""
+    """Data type -> tolerance; of no use where all outputs are integers, which must be equal."""
     workloads: tuple[Shape, ...] = Field(min_length=1)
     """The first gives the definition its own sizes."""
 
@@ -173,6 +173,8 @@ class Entry(Part):
             raise ValueError("outputs: there is none, and no input is in_place")
         if any(item.scalar or item.in_place for item in self.outputs):
             raise ValueError("outputs: neither scalar nor in_place makes sense for an output")
+        if not self.dtypes and (untyped := [item for item in self._tensors() if not item.dtype]):
+            raise ValueError(f"{untyped[0].name}: needs a dtype, because the entry has no dtypes that it could follow")
         self._check_names()
         self._check_axes()
         return self
@@ -201,6 +203,9 @@ class Entry(Part):
                 raise ValueError(f"workloads.{shape.name}.axes: needs exactly {', '.join(free)}")
             if unknown := [dtype for dtype in shape.dtypes if dtype not in self.dtypes]:
                 raise ValueError(f"workloads.{shape.name}.dtypes: '{unknown[0]}' is not among the entry's dtypes")
+
+    def _tensors(self) -> list[TensorOrScalar]:
+        return [item for item in (*self.inputs, *self.outputs) if not item.scalar]
 
     def sizes(self, shape: Shape) -> dict[str, int]:
         """Sizes of all axes, in the launcher's order."""

@@ -29,6 +29,7 @@ struct HoneConfig {
   int64_t fused;
   int64_t stream;
   PinHook pin;
+  DrawKernel draw;  // absent: the sampler's own
 };
 
 struct HoneArray {
@@ -109,7 +110,7 @@ Handle* open(const HoneConfig& config) {
   if (config.threads < 0 || (config.threads > 0 && config.slots < 1)) throw Error("too few threads or slots");
   const Tuning tuning{config.block, config.rows_ahead, config.fused != 0, config.stream != 0};
   const std::vector<int64_t> fanouts(config.fanouts, config.fanouts + config.num_fanouts);
-  const Design design{config.graph, fanouts, config.map, config.chooser, tuning};
+  const Design design{config.graph, fanouts, config.map, config.chooser, tuning, config.draw};
   auto handle = std::make_unique<Handle>();
   const int hops = static_cast<int>(config.num_fanouts);
   Design alone = design;  // `hone_sampler_sample` gives neither features nor labels

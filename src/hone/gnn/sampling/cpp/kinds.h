@@ -20,11 +20,12 @@ struct Design {
   int64_t map = 0;
   int64_t chooser = 0;
   Tuning tuning;
+  DrawKernel draw = nullptr;  // absent: the sampler's own
 };
 
 template <class Map, class Chooser>
 Prepare make_preparer(const Design& design) {
-  auto made = std::make_shared<Preparer<Map, Chooser>>(design.graph, design.fanouts, design.tuning);
+  auto made = std::make_shared<Preparer<Map, Chooser>>(design.graph, design.fanouts, design.tuning, design.draw);
   return [made](const Request& request, Slot& slot) { made->prepare(request, slot); };
 }
 

@@ -10,21 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "prefetch.h"
+
 namespace hone {
 
 // Page-locks (pin = 1) or unlocks (pin = 0) memory for a GPU; returns 0 when that worked. The code here needs no CUDA.
 using PinHook = int (*)(void* address, int64_t bytes, int pin);
-
-// Ask for the cache line at an address, without waiting for it. The empty statement keeps GCC (12, for one) from taking
-// a function that does nothing else for one without effects and dropping its calls.
-inline void ask_for(const void* address) {
-  __builtin_prefetch(address, 0, 3);
-  asm volatile("");
-}
-inline void ask_to_write(const void* address) {
-  __builtin_prefetch(address, 1, 3);
-  asm volatile("");
-}
 
 class Error : public std::runtime_error {
  public:

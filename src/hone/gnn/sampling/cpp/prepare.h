@@ -9,7 +9,8 @@
 //   gather   read the neighbours of block b + 1, ask for their map entries
 //   relabel  give local ids to the neighbours of block b; with fused slicing, copy the rows of the new nodes
 //
-// Positions, neighbours and local ids take turns in the same memory: the hop's `indices`.
+// Positions, neighbours and local ids take turns in the same memory: the hop's `indices`. A kernel that draws (draw.h)
+// takes the place of the first two steps, and of the reads of the third.
 #pragma once
 
 #include <ctime>
@@ -20,7 +21,8 @@
 #include <vector>
 
 #include "batch.h"
-#include "choose.h"
+#include "draw.h"
+#include "neighbours.h"
 #include "random.h"
 #include "rows.h"
 
@@ -47,8 +49,9 @@ inline double thread_cpu_s() {
 template <class Map, class Chooser>
 class Preparer {
  public:
-  Preparer(const Graph& graph, std::vector<int64_t> fanouts, Tuning tuning)
-      : graph_(graph), fanouts_(std::move(fanouts)), tuning_(tuning), block_(std::max<int64_t>(1, tuning.block)) {
+  Preparer(const Graph& graph, std::vector<int64_t> fanouts, Tuning tuning, DrawKernel kernel)
+      : graph_(graph), fanouts_(std::move(fanouts)), tuning_(tuning), block_(std::max<int64_t>(1, tuning.block)),
+        draw_(kernel) {
     starts_.resize(kStages * block_);
   }
 
@@ -71,8 +74,8 @@ class Preparer {
 
  private:
   static constexpr int64_t kStages = 4;
+  static constexpr int64_t kBlocksADraw = 64;  // of 16 nodes: enough for a kernel to warm up, few enough for the L2
   static constexpr int64_t kMaxEdges = std::numeric_limits<int32_t>::max();
-  static constexpr int64_t kIdsPerLine = 16;
 
   void begin(const Request& request, Slot& slot) {
     const int64_t count = request.num_seeds;
@@ -99,11 +102,18 @@ class Preparer {
     hop.indptr.reserve(hop.num_dst + 1, 0);
     hop.indptr[0] = 0;
     const int64_t blocks = (hop.num_dst + block_ - 1) / block_;
-    for (int64_t b = 0; b < blocks + kStages - 1; ++b) {
-      if (tuning_.block > 0) touch(b, slot, hop);
-      choose(b - 1, key, fanout, slot, hop);
-      gather(b - 2, hop);
-      relabel(b - 3, slot, hop);
+    if (draw_.takes(fanout)) {
+      for (int64_t b = 0; b < blocks + 1; ++b) {
+        take_drawn(b, key, fanout, slot, hop);
+        relabel(b - 1, slot, hop);
+      }
+    } else {
+      for (int64_t b = 0; b < blocks + kStages - 1; ++b) {
+        if (tuning_.block > 0) touch(b, slot, hop);
+        choose(b - 1, key, fanout, slot, hop);
+        gather(b - 2, hop);
+        relabel(b - 3, slot, hop);
+      }
     }
     hop.num_src = slot.num_nodes;
   }
@@ -119,11 +129,7 @@ class Preparer {
 
   void touch(int64_t b, Slot& slot, const Hop& hop) const {
     const Range block = block_of(b, hop);
-    for (int64_t i = block.begin; i < block.end; ++i) {
-      const int64_t* offset = graph_.indptr + slot.nodes[i];
-      ask_for(offset);
-      ask_for(offset + 1);  // at times on the next line
-    }
+    for (int64_t i = block.begin; i < block.end; ++i) ask_for_offsets(graph_.indptr, slot.nodes[i]);
   }
 
   void choose(int64_t b, uint64_t key, int64_t fanout, Slot& slot, Hop& hop) {
@@ -135,27 +141,14 @@ class Preparer {
       const int64_t start = graph_.indptr[node];
       const int64_t degree = graph_.indptr[node + 1] - start;
       const int64_t count = fanout < 0 ? degree : std::min(fanout, degree);
-      if (hop.num_edges + count > kMaxEdges) throw Error("a hop has 2^31 edges or more; use smaller batches");
-      hop.indices.reserve(hop.num_edges + count, hop.num_edges);
+      hop.indices.reserve(within_limit(hop.num_edges + count), hop.num_edges);
       int32_t* positions = hop.indices.data() + hop.num_edges;
-      if (count == degree) {
-        for (int64_t j = 0; j < count; ++j) positions[j] = static_cast<int32_t>(j);
-      } else {
-        Stream stream(key, node);
-        chooser_(stream, static_cast<int32_t>(degree), static_cast<int32_t>(count), positions);
-      }
-      if (tuning_.block > 0) ask(graph_.indices + start, positions, count, count == degree);
+      choose_positions(chooser_, key, node, degree, count, positions);
+      if (tuning_.block > 0) ask_for_neighbours(graph_.indices + start, positions, count, count == degree);
       starts[i - block.begin] = start;
       hop.num_edges += count;
       hop.indptr[i + 1] = static_cast<int32_t>(hop.num_edges);
     }
-  }
-
-  static void ask(const int32_t* list, const int32_t* positions, int64_t count, bool whole) {
-    // A list that is read from end to end: one request a line; what is long, the processor asks for by itself.
-    const int64_t step = whole ? kIdsPerLine : 1;
-    const int64_t end = whole ? std::min<int64_t>(count, 8 * kIdsPerLine) : count;
-    for (int64_t j = 0; j < end; j += step) ask_for(list + positions[j]);
   }
 
   void gather(int64_t b, Hop& hop) {
@@ -164,13 +157,42 @@ class Preparer {
     map_.reserve(hop.indptr[block.end] - hop.indptr[block.begin] + pending(b, hop));
     const int64_t* starts = starts_.data() + (b % kStages) * block_;
     for (int64_t i = block.begin; i < block.end; ++i) {
-      const int32_t* list = graph_.indices + starts[i - block.begin];
-      for (int64_t e = hop.indptr[i]; e < hop.indptr[i + 1]; ++e) {
-        const int32_t id = list[hop.indices[e]];
-        hop.indices[e] = id;
-        if (tuning_.block > 0) map_.prefetch(id);
+      take_neighbours(graph_.indices + starts[i - block.begin], hop.indptr[i + 1] - hop.indptr[i],
+                      hop.indices.data() + hop.indptr[i], [this](int32_t id) {
+                        if (tuning_.block > 0) map_.prefetch(id);
+                      });
+    }
+  }
+
+  // In the place of `gather`: what the kernel drew, which is asked for many blocks at a time.
+  void take_drawn(int64_t b, uint64_t key, int64_t fanout, Slot& slot, Hop& hop) {
+    const Range block = block_of(b, hop);
+    if (block.begin == block.end) return;
+    const int64_t first = b / kBlocksADraw * kBlocksADraw * block_;
+    if (block.begin == first) {
+      const int64_t count = std::min(kBlocksADraw * block_, hop.num_dst - first);
+      draw_.run(graph_, slot.nodes.data() + first, count, fanout, key);
+    }
+    for (int64_t i = block.begin; i < block.end; ++i) {
+      hop.num_edges = within_limit(hop.num_edges + draw_.degree(i - first));
+      hop.indptr[i + 1] = static_cast<int32_t>(hop.num_edges);
+    }
+    const int64_t begin = hop.indptr[block.begin];
+    map_.reserve(hop.num_edges - begin + pending(b, hop));
+    hop.indices.reserve(hop.num_edges, begin);
+    int32_t* to = hop.indices.data() + begin;
+    for (int64_t i = block.begin; i < block.end; ++i) {
+      const int32_t* drawn = draw_.neighbours(i - first);
+      for (int64_t j = 0; j < draw_.degree(i - first); ++j) {
+        *to++ = drawn[j];
+        if (tuning_.block > 0) map_.prefetch(drawn[j]);
       }
     }
+  }
+
+  static int64_t within_limit(int64_t edges) {
+    if (edges > kMaxEdges) throw Error("a hop has 2^31 edges or more; use smaller batches");
+    return edges;
   }
 
   // Neighbours of the block before, which have no local ids yet when this block is gathered.
@@ -213,6 +235,7 @@ class Preparer {
   const int64_t block_;
   Map map_;
   Chooser chooser_;
+  Draw draw_;
   std::vector<int64_t> starts_;  // where the neighbour lists of the blocks under way begin
   int64_t copied_ = 0;           // rows of the batch that are in the slot
 };

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "memory.h"
+#include "prefetch.h"
 
 #if defined(__AVX512F__) || defined(__AVX__)
 #include <immintrin.h>
