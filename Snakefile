@@ -18,6 +18,7 @@ include: "workflow/rules/judge.smk"  # the verdict and the time
 include: "workflow/rules/astra.smk"  # existing kernels, improved round by round by several roles
 include: "workflow/rules/graphs.smk"  # datasets and generators -> memory-mapped graphs
 include: "workflow/rules/sampler.smk"  # how fast batches are prepared, alone and beside SALIENT's own sampler
+include: "workflow/rules/select.smk"  # operators' shares of training, and the kernels that trainings take from campaigns
 include: "workflow/rules/train.smk"  # graphs -> trained networks, accuracy, where the time went
 include: "workflow/rules/paper.smk"  # tables and figures of the papers
 

@@ -156,6 +156,19 @@ def test_names_that_other_files_confirm_are_checked_first(changes, words):
         assert word in str(caught.value)
 
 
+def test_a_source_has_the_operators_that_trainings_take_from_it():
+    packages = {"own": {"kind": "folder", "path": "resources/kernels/miniature"}}
+    source = {"kind": "kernels", "path": "config/kernels/miniature", "levels": {1: 1}, "packages": packages}
+    values = experiment()
+    values["sources"]["existing"] = source
+    values["graphs"] = {"few": {"kind": "synthetic", "nodes": 300, "classes": 3, "feature_dim": 8}}
+    values["trainings"] = {"fast": {"graphs": ["few"], "kernels": "selected", "kernels_from": "existing"}}
+    with pytest.raises(
+        HoneError, match=r"trainings\.fast\.kernels_from: the source has no operator 'sample_neighbours'"
+    ):
+        check_references(load(values))
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
 def test_what_committed_configs_name_is_there(path):
     check_references(read(path))

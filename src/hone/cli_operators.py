@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from hone.config import Settings
 
-app = typer.Typer(no_args_is_help=True, help="Kernels as PyTorch operators: choose, list, check.")
+app = typer.Typer(no_args_is_help=True, help="Kernels as PyTorch operators: choose, list, check; select for trainings.")
 
 Config = Annotated[Path, typer.Option("--config", help="The config that names sources, store and protocol.")]
 Definitions = Annotated[Path, typer.Option(help="File or folder of definitions.")]
@@ -98,6 +98,30 @@ def check(
     if not problems:
         typer.echo(f"held: all that was compared agrees, see {output}")
     raise typer.Exit(1 if problems else 0)
+
+
+@app.command()
+def select(
+    operator: Annotated[str, typer.Argument(help="Title of its definition, as training loops call it.")],
+    definitions: Definitions = DEFAULT_DEFINITIONS,
+    workloads: Workloads = DEFAULT_WORKLOADS,
+    solutions: Annotated[Path, typer.Option(help="File or folder of solutions.")] = Path("results/solutions"),
+    evaluations: Annotated[Path, typer.Option(help="File or folder of traces.")] = Path("results/evaluations"),
+    builds: Annotated[Path, typer.Option(help="File or folder of builds.")] = Path("results/builds"),
+    output: Annotated[Path, typer.Option(help="The Selection to write.")] = Path("selected.json"),
+) -> None:
+    """Select the kernel that trainings run for an operator, on each kind of machine that judged one, and say why."""
+    from hone.files import read_records
+    from hone.operators import stage
+    from hone.operators.select import select as choose_kernel
+    from hone.records import SelectionReason
+
+    reasons = output.with_suffix(".reasons.jsonl")
+    files = [stage.record_files(path) for path in (definitions, workloads, solutions, evaluations, builds)]
+    choose_kernel(operator, *files, output=output, reasons=reasons)
+    for item in read_records(reasons, SelectionReason):
+        gain = f"{item.speedup:.3f} times as fast as the builtin" if item.speedup else ""
+        typer.echo("  ".join(filter(None, (item.where, item.used, item.solution[:12], gain, item.reason))))
 
 
 def entries_of(settings: Settings) -> dict[str, Path]:

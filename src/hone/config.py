@@ -231,7 +231,8 @@ class Settings(Section):
             self._check_rounds(name, experiment)
             for model in experiment.models:
                 self._check_model(name, experiment.method, model)
-        check_trainings(self.trainings, self.graphs)
+        kernels = [name for name, source in self.sources.items() if isinstance(source, KernelsSource)]
+        check_trainings(self.trainings, self.graphs, kernels)
         return self
 
     def _check_problems(self, name: str, experiment: Experiment, source: Source) -> None:
@@ -286,6 +287,11 @@ class Settings(Section):
         chosen = self.experiments[experiment]
         size = chosen.batch_size or self.batch_size
         return self.problems(chosen.source)[int(batch) * size : (int(batch) + 1) * size]
+
+    def batch_of(self, experiment: str, level: int, number: int) -> str:
+        """Name of the experiment's job that has a problem."""
+        chosen = self.experiments[experiment]
+        return f"{self.problems(chosen.source).index((level, number)) // (chosen.batch_size or self.batch_size):03d}"
 
     def batches(self, experiment: str) -> list[str]:
         """Names of the experiment's jobs, `000`, `001` …, those without a selected problem left out.

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from hone.records.gnn import GNNModel, Split, System
+from hone.records.gnn import GNNModel, Kernels, Split, System
 from hone.section import Section
 
 Fanouts = tuple[int, ...]
 """From the seeds outwards; -1 takes every neighbour."""
 Precision = Literal["float32", "bfloat16"]
+SAMPLING = "sample_neighbours"
+"""The operator that the compiled sampler can take from elsewhere: its inner loop."""
+OPERATORS: dict[System, tuple[str, ...]] = {
+    "fast_sampler": (SAMPLING,), "shared_memory": (SAMPLING,), "pipelined": (SAMPLING,)
+}  # fmt: skip
+"""System -> titles of the operators whose kernels it can take from a campaign."""
 SUMMING: tuple[GNNModel, ...] = ("gin",)
 """Models that sum over neighbours; the others take means of one kind or another."""
 
@@ -135,6 +141,10 @@ class Training(Overrides):
     """Of PyTorch, on a CPU, in each training process; rounding depends on their number, so that it is fixed here."""
     slots: int = Field(8, ge=4)
     """Batches that are prepared ahead at most."""
+    kernels: Kernels = "builtin"
+    """`selected`: operators run the fastest kernels that the experiments on `kernels_from` found for this machine."""
+    kernels_from: str | None = None
+    """Entry of `sources` that holds the operators; for `kernels: selected` alone."""
     plateau: Plateau | None = Plateau()
     validation: Validation | None = Validation()
     """`null`: none, and the last epoch's parameters are kept instead of the best one's."""
@@ -149,6 +159,17 @@ class Training(Overrides):
                 raise ValueError(f"{system} trains in one process: write gpus: [1]")
         if "device" in self.systems:
             raise ValueError("systems: device has not run on a GPU yet: write pipelined")
+        return self
+
+    @model_validator(mode="after")
+    def _selected_kernels(self) -> Self:
+        if (self.kernels == "selected") != (self.kernels_from is not None):
+            raise ValueError("kernels: selected needs kernels_from: <source of the operators>, and nothing else does")
+        without = [system for system in self.systems if system not in OPERATORS]
+        if self.kernels == "selected" and without:
+            raise ValueError(
+                f"kernels: selected: {without[0]} runs no operator; systems that do: {', '.join(OPERATORS)}"
+            )
         return self
 
     @model_validator(mode="after")
@@ -199,9 +220,18 @@ def training_keys(trainings: Mapping[str, Training]) -> Iterator[TrainingKey]:
             yield TrainingKey(name, graph, model, system, gpus, seed)
 
 
-def check_trainings(trainings: Mapping[str, Training], graphs: Mapping[str, object]) -> None:
-    """Raise ValueError where a training names a graph, or tunes for one, that the config lacks."""
+def check_trainings(
+    trainings: Mapping[str, Training], graphs: Mapping[str, object], operators: Collection[str]
+) -> None:
+    """Raise ValueError where a training names a graph, or tunes for one, or a source that the config lacks.
+
+    `operators`: sources of existing kernels.
+    """
     for name, item in trainings.items():
+        if item.kernels_from is not None and item.kernels_from not in operators:
+            known = ", ".join(sorted(operators)) or "none"
+            said = f"'{item.kernels_from}' is not a source of kind: kernels; known: {known}"
+            raise ValueError(f"trainings.{name}.kernels_from: {said}")
         for graph in item.graphs:
             if graph not in graphs:
                 known = ", ".join(sorted(graphs)) or "none"

@@ -43,6 +43,11 @@ PAGES: dict[str, tuple[type[records.Record], str]] = {
         records.Trace,
         "The verdict on one (solution, workload), with everything needed to judge it again; `results/traces/`.",
     ),
+    "selection": (
+        records.Selection,
+        "What trainings with `kernels: selected` run for one operator, made by the rule `select`;\n"
+        "`results/selected/<source>/<operator>.json`; times and reasons stand in `<operator>.reasons.jsonl` beside it.",
+    ),
 }
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from hone.analysis.paper_numbers import PaperNumbers, read_published
-from hone.config import UNPROMPTED, Settings
-from hone.errors import located
+from hone.config import UNPROMPTED, Settings, closest
+from hone.config_trainings import OPERATORS
+from hone.errors import ConfigError, located
 from hone.llm.recorded import transcript_path
 from hone.methods.files import check_files
 from hone.methods.hardware import gpu
 
 
 def check_references(settings: Settings) -> None:
-    """Transcripts, GPUs, published experiments and solutions in folders exist.
+    """Transcripts, GPUs, published experiments, solutions in folders and operators of trainings exist.
 
     Raises ConfigError or ProviderError with the nearest name.
     """
@@ -29,3 +30,18 @@ def check_references(settings: Settings) -> None:
             with located(f"experiments.{name}.files"):
                 check_files(experiment, settings.problems(experiment.source))
     PaperNumbers(read_published()).check(settings)
+    for name in settings.trainings:
+        _check_operators(settings, name)
+
+
+def _check_operators(settings: Settings, name: str) -> None:
+    training = settings.trainings[name]
+    if training.kernels_from is None:
+        return
+    folder = Path(settings.sources[training.kernels_from].path)  # type: ignore[union-attr]
+    known = [path.stem.partition("_")[2] for path in folder.glob("[0-9]*_*.yaml")]
+    needed = {operator for system in training.systems for operator in OPERATORS[system]}
+    if missing := sorted(needed - set(known)):
+        problem = f"the source has no operator '{missing[0]}'{closest(missing[0], iter(known))}"
+        remedy = f"{', '.join(training.systems)} need {folder}/<number>_{missing[0]}.yaml"
+        raise ConfigError(problem, where=f"trainings.{name}.kernels_from", remedy=remedy)

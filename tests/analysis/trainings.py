@@ -19,6 +19,9 @@ from hone.records import (
     GraphSource,
     InferenceFigures,
     InferenceRun,
+    KernelUse,
+    OperatorShare,
+    SelectionReason,
     Span,
     TrainingRun,
 )
@@ -64,6 +67,8 @@ class Trainings:
     trainings: list[TrainingRun] = field(default_factory=list)
     inferences: list[InferenceRun] = field(default_factory=list)
     preparations: list[Preparation] = field(default_factory=list)
+    selections: list[SelectionReason] = field(default_factory=list)
+    shares: list[OperatorShare] = field(default_factory=list)
     device: str = "Test GPU"
 
     def prepare(self, system: str, threads: int, batch_ms: float, graph: str = "small", **changes) -> None:
@@ -118,8 +123,9 @@ class Trainings:
 
     def records(self) -> RunRecords:
         return RunRecords(
-            graphs=self.graphs, trainings=self.trainings, inferences=self.inferences, preparations=self.preparations
-        )
+            graphs=self.graphs, trainings=self.trainings, inferences=self.inferences, preparations=self.preparations,
+            selections=self.selections, shares=self.shares,
+        )  # fmt: skip
 
     def salient(self) -> Salient:
         """What the tables are made of."""
@@ -179,4 +185,33 @@ def big_trainings() -> Trainings:
         made.prepare("salient", threads, 120.0 / threads**0.85, "papers100m_like")
         made.prepare("hone", threads, 36.0 / threads**0.95, "papers100m_like")
         made.prepare("pyg", threads, 300.0 / threads**0.7, "papers100m_like", sampled_edges=None)
+    return made
+
+
+def kernel_trainings() -> Trainings:
+    """One operator in trainings with the builtin, with a selected kernel, and with one that could not be used."""
+    common = {"definition": "graph_ops/level1/1_sample_neighbours", "where": "Test GPU", "workloads": 3}
+    times = {"baseline_us": 80.0, "selected_us": 50.0, "solution": "abc"}
+    made = Trainings(
+        selections=[
+            SelectionReason(operator="sample_neighbours", used="selected", reason="", **common, **times),
+            SelectionReason(operator="gather_rows", used="builtin", reason="none of 3 solutions passed", **common),
+        ],
+        shares=[
+            OperatorShare(
+                operator="sample_neighbours", training=training, graph="small", model="sage", where="a CPU",
+                operator_ms=4.0, prepare_ms=10.0, batches=8,
+            )
+            for training in ("selected", "broken")
+        ],
+    )  # fmt: skip
+    made.train("pipelined", 1.0, 1.1, training="builtin", blocked=0.4, workers=2)
+    reasons = {"selected": "", "broken": "it crashed: SIGSEGV"}
+    for training, reason in reasons.items():
+        used = KernelUse(
+            operator="sample_neighbours", where="Test GPU", used="fell_back" if reason else "selected",
+            solution="abc", reason=reason,
+        )  # fmt: skip
+        told = {"training": training, "kernels": "selected", "kernel_uses": (used,), "workers": 2}
+        made.train("pipelined", *((1.0, 1.05) if reason else (0.9, 0.92)), blocked=0.3, **told)
     return made

@@ -59,7 +59,21 @@ def test_every_combination_is_a_job():
 
 def test_names_that_are_nowhere_are_refused():
     with pytest.raises(ValueError, match="'cora' is not in graphs; known: other"):
-        check_trainings({"t": training()}, {"other": None})
+        check_trainings({"t": training()}, {"other": None}, ())
     with pytest.raises(ValueError, match="tuned: 'coar' is no graph"):
-        check_trainings({"t": training(tuned={"coar": {}})}, {"cora": None})
-    check_trainings({"t": training(tuned={"cora/sage": {}})}, {"cora": None})
+        check_trainings({"t": training(tuned={"coar": {}})}, {"cora": None}, ())
+    check_trainings({"t": training(tuned={"cora/sage": {}})}, {"cora": None}, ())
+
+
+def test_selected_kernels_need_a_source_and_systems_that_run_operators():
+    item = training(kernels="selected", kernels_from="ops", systems=["fast_sampler", "pipelined"])
+    check_trainings({"t": item}, {"cora": None}, ["ops"])
+    with pytest.raises(
+        ValueError, match=r"trainings\.t\.kernels_from: 'ops' is not a source of kind: kernels; known: o"
+    ):
+        check_trainings({"t": item}, {"cora": None}, ["other"])
+    for values in ({"kernels": "selected"}, {"kernels_from": "ops"}):
+        with pytest.raises(ValidationError, match="kernels: selected needs kernels_from"):
+            training(**values)
+    with pytest.raises(ValidationError, match="kernels: selected: plain runs no operator; systems that do: fast_s"):
+        training(kernels="selected", kernels_from="ops", systems=["pipelined", "plain"])

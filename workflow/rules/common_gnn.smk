@@ -1,10 +1,10 @@
 # What the rules of graphs and trainings share: paths, and the functions that give them their inputs.
-from hone.config_trainings import TrainingKey, training_keys
+from hone.config_trainings import OPERATORS, TrainingKey, training_keys
 from hone.gnn.job import TrainingJob
 
 GRAPH_ARRAYS = ("indptr", "indices", "features", "labels", "train", "valid", "test")
 GRAPH = "results/graphs/{graph}/graph.json"
-NOT_IN_TRAINING = ("gnn/datasets", "gnn/prepare", "gnn/study")
+NOT_IN_TRAINING = ("gnn/datasets", "gnn/kernels", "gnn/prepare", "gnn/study")
 
 
 def graph_entry(wildcards):
@@ -95,7 +95,77 @@ def compared_graphs():
     )
 
 
+# Kernels that trainings take from campaigns. Operator -> (level, number), by the names of a source's entries.
+SELECTED = "results/selected/{source}/{operator}.json"
+SELECTING = sorted({item.kernels_from for item in settings.trainings.values()} - {None})
+NUMBERS = {
+    source: {
+        path.stem.partition("_")[2]: (1, int(path.stem.partition("_")[0]))
+        for path in sorted(Path(settings.sources[source].path).glob("[0-9]*_*.yaml"))
+    }
+    for source in SELECTING
+}
+SHARES = "results/shares/{training}/{graph}/{model}.jsonl"
+
+
+def selected_kernels(wildcards):
+    """What a training's operators were given, behind their gates: an equal choice trains nothing."""
+    item = training_of(wildcards)
+    names = OPERATORS[wildcards.system] if item.kernels == "selected" else ()
+    for name in names:
+        checkpoints.selection_gate.get(source=item.kernels_from, operator=name)
+    return [SELECTED.format(source=item.kernels_from, operator=name) for name in names]
+
+
+def of_operator(stage, experiments):
+    """A stage's files of all experiments that may have a solution for an operator."""
+
+    def files(wildcards):
+        place = NUMBERS[wildcards.source][wildcards.operator]
+        return [
+            path.format(experiment=name, model=model_slug(model))
+            for name in experiments
+            if settings.experiments[name].source == wildcards.source
+            and settings.experiments[name].selects(*place)
+            for model in settings.experiments[name].models
+            for path in shards_of(stage, name)
+            if settings.batch_of(name, *place) == Path(path).stem
+        ]
+
+    return files
+
+
+def training_code(wildcards):
+    """What a training runs: for selected kernels also what finds and tries them."""
+    parts = ("gnn", "records")
+    if training_of(wildcards).kernels == "builtin":
+        return code_digest(*parts, without=NOT_IN_TRAINING)
+    without = [part for part in NOT_IN_TRAINING if part != "gnn/kernels"]
+    return code_digest(*parts, "operators", without=tuple(without))
+
+
+def share_job(wildcards):
+    """The job of a training's first system, number of GPUs and seed."""
+    item = training_of(wildcards)
+    values = {"system": item.systems[0], "gpus": item.gpus[0], "seed": item.seeds[0]}
+    return TrainingJob.of(TrainingKey(**wildcards, **values), item).model_dump(
+        mode="json"
+    )
+
+
 RECORDS |= {
+    "selections": [
+        SELECTED.replace(".json", ".reasons.jsonl").format(source=source, operator=name)
+        for source in SELECTING
+        for name in NUMBERS[source]
+    ],
+    "shares": sorted(
+        {
+            SHARES.format(**key._asdict())
+            for key in TRAINING_KEYS
+            if settings.trainings[key.training].kernels == "selected"
+        }
+    ),
     "graphs": sorted({GRAPH.format(graph=key.graph) for key in TRAINING_KEYS}),
     "trainings": every_training("training"),
     "inferences": every_inference(),

@@ -17,6 +17,7 @@ TABLES = [
     "salient_models",
     "salient_scaling",
     "salient_timeline",
+    "gnn_kernels",
     "judge_gold",
     "judge_exploits",
     "judge_cost",
@@ -36,6 +37,7 @@ FIGURES = [
     "salient_threads",
     "salient_inference",
     "salient_scaling",
+    "gnn_kernels",
     "llm_cost",
     "judge_cost",
 ]
@@ -44,6 +46,7 @@ CATEGORY = {
     "kernelbench": "KernelBench",
     "astra": "Astra",
     "salient": "SALIENT",
+    "gnn": "Kernels in training",
     "judge": "Judge",
     "llm": "Cost",
 }

@@ -5,6 +5,7 @@ rule train:
     # An interrupted training goes on from its last whole epoch.
     input:
         graph=prepared_graph,
+        selected=selected_kernels,
     output:
         run=f"results/training/{TRAINING}.json",
         checkpoint=f"results/training/{TRAINING}.pt",
@@ -23,7 +24,7 @@ rule train:
     params:
         job=training_job("inference"),
         store=settings.paths.store,
-        code=code_digest("gnn", "records", without=NOT_IN_TRAINING),
+        code=training_code,
     script:
         "../scripts/train.py"
 

@@ -3,16 +3,28 @@
 from pathlib import Path
 
 from hone.gnn.job import TrainingJob
+from hone.gnn.kernels import with_selected_kernels
 from hone.gnn.stage import compiled_sampler, train
 from hone.stage import reported
 
 with reported(snakemake.log):
     job = TrainingJob.model_validate(snakemake.params.job)
+    graph, log = Path(snakemake.input.graph).parent, Path(snakemake.log[0])
+    store = Path(snakemake.params.store)
+    sampler = compiled_sampler(job, store)
+    job = with_selected_kernels(
+        job,
+        map(Path, snakemake.input.selected),
+        graph=graph,
+        sampler=sampler,
+        store=store,
+        log=log,
+    )
     train(
         job,
-        Path(snakemake.input.graph).parent,
-        compiled_sampler(job, Path(snakemake.params.store)),
+        graph,
+        sampler,
         output=Path(snakemake.output.run),
         checkpoint=Path(snakemake.output.checkpoint),
-        log=Path(snakemake.log[0]),
+        log=log,
     )

@@ -15,6 +15,7 @@ from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocat
 from hone.analysis import plotting
 from hone.analysis.astra_figures import shapes_figure, trajectory_figure
 from hone.analysis.frames import CATEGORIES
+from hone.analysis.kernel_figures import kernels_figure
 from hone.analysis.plotting import colours, distinct, grid, legend_below, markers, no_rows, share_axis
 from hone.analysis.salient_curves import inference_figure, scaling_figure
 from hone.analysis.salient_figures import breakdown_figure, ladder_figure, threads_figure, timeline_figure
@@ -355,6 +356,7 @@ FIGURES: dict[str, Drawing] = {
     "salient_threads": Drawing("Time to a prepared batch, by threads", threads_figure),
     "salient_inference": Drawing("Accuracy by the fan-out of inference", inference_figure),
     "salient_scaling": Drawing("Epoch time by number of GPUs", scaling_figure),
+    "gnn_kernels": Drawing("Kernels of a campaign in the training loop", kernels_figure),
     "llm_cost": Drawing("Cost of the language models", llm_cost_figure),
     "judge_cost": Drawing("Time spent on builds and verdicts", judge_cost_figure),
 }

@@ -15,7 +15,9 @@ from hone.records import (
     Definition,
     GraphInfo,
     InferenceRun,
+    OperatorShare,
     Record,
+    SelectionReason,
     Solution,
     Trace,
     TrainingRun,
@@ -52,6 +54,9 @@ class RunRecords:
     inferences: Sequence[InferenceRun] = ()
     preparations: Sequence[Preparation] = ()
     """Times of batch preparation alone, out of CSV files."""
+    selections: Sequence[SelectionReason] = ()
+    """What was chosen for the operators of training loops, and why."""
+    shares: Sequence[OperatorShare] = ()
 
 
 KINDS: dict[str, type[Record]] = {
@@ -69,6 +74,8 @@ KINDS: dict[str, type[Record]] = {
     "trainings": TrainingRun,
     "inferences": InferenceRun,
     "preparations": Preparation,
+    "selections": SelectionReason,
+    "shares": OperatorShare,
 }
 ALONE = ("graphs", "trainings", "inferences")
 """Records that are files of their own."""

@@ -5,36 +5,10 @@ The meanings are written once and are shown in the summary; a column has the sam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from hone.analysis.schema_kernels import KERNEL_COLUMNS, KERNEL_TABLES
+from hone.analysis.schema_parts import PROVENANCE, Column, Kind, Table
 
-Kind = Literal["text", "int", "float", "bool"]
-
-
-@dataclass(frozen=True)
-class Column:
-    """Type and meaning of a column."""
-
-    kind: Kind
-    meaning: str
-
-
-@dataclass(frozen=True)
-class Table:
-    """Title and columns of a table; the leading columns are those of the design, the rest add to them."""
-
-    title: str
-    leading: tuple[str, ...]
-    further: tuple[str, ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """All columns, in the order of the file."""
-        return (*self.leading, *self.further, *PROVENANCE)
-
-
-PROVENANCE = ("config_digest", "commit", "device", "driver", "protocol", "torch")
-"""Columns that end every table."""
+__all__ = ["COLUMNS", "PROVENANCE", "TABLES", "Column", "Kind", "Table"]
 
 COLUMNS: dict[str, Column] = {
     "experiment": Column("text", "name in the config"),
@@ -60,7 +34,11 @@ COLUMNS: dict[str, Column] = {
     "published_source": Column("text", "where the paper prints it, and how exactly"),
     "category": Column("text", "outcome, as in the paper's Figure 2, with no_code, timeout and unresolved kept apart"),
     "count": Column("int", "number of answers"),
-    "share": Column("float", "count over all answers of the row's experiment, model, level and turn"),
+    "share": Column(
+        "float",
+        "count over all answers of the row's experiment, model, level and turn; gnn_kernels: the operator's part of an "
+        "epoch with the builtin, on one preparing thread",
+    ),
     "answers": Column("int", "all answers of the row's experiment, model, level and turn"),
     "turn": Column("int", "0 is the first answer, the paper's N is turn + 1; astra: 0 is the existing kernel"),
     "sample": Column("int", "index among answers to the same prompt"),
@@ -131,7 +109,11 @@ COLUMNS: dict[str, Column] = {
     "won": Column("bool", "this version is the winner"),
     "paper_shapes": Column("float", "how many of the workloads are the paper's shapes in the paper's data type"),
     "speedup_mean": Column("float", "arithmetic mean of the speedup over the paper's shapes, as in its scripts"),
-    "baseline_us": Column("float", "median time of the baseline in us; astra_main: its mean over the paper's shapes"),
+    "baseline_us": Column(
+        "float",
+        "median time of the baseline in us; astra_main: its mean over the paper's shapes; gnn_kernels: geometric mean "
+        "over the workloads that a prompt may show",
+    ),
     "optimised_us": Column("float", "the same of the winner"),
     "published_loc_before": Column("float", "the paper's loc_before"),
     "published_loc_after": Column("float", "the paper's loc_after"),
@@ -148,7 +130,8 @@ COLUMNS: dict[str, Column] = {
     "reference": Column(
         "text",
         "what a row is compared with: astra: the first experiment with the paper's loop; salient_ladder: a rung; "
-        "salient_scaling: the least number of GPUs; salient_models: the training on the whole graph",
+        "salient_scaling: the least number of GPUs; salient_models: the training on the whole graph; gnn_kernels: the "
+        "training with the builtins",
     ),
     "changed": Column("text", "options of the loop that differ from the reference's"),
     "gain": Column("float", "speedup over the reference's winner: geometric mean over workloads, then over kernels"),
@@ -175,7 +158,7 @@ COLUMNS: dict[str, Column] = {
     "training": Column("text", "name in the config"),
     "system": Column("text", "how batches came into being; of published rows the system's own name"),
     "rung": Column("text", "system: each adds one thing to the one before"),
-    "gpus": Column("int", "processes that trained together, each with a GPU of its own"),
+    "gpus": Column("int", "processes that trained together, each with a GPU of its own; 0: there is no training"),
     "threads": Column("float", "preparing threads or worker processes of one process"),
     "fanouts": Column("text", "neighbours sampled in training, from the seeds outwards; -1 takes all"),
     "batch_size": Column("float", "seeds of one process's batch"),
@@ -236,6 +219,7 @@ COLUMNS: dict[str, Column] = {
     "lane": Column("text", "who did it"),
     "start_ms": Column("float", "milliseconds since the epoch began"),
     "duration_ms": Column("float", "milliseconds"),
+    **KERNEL_COLUMNS,
     "config_digest": Column("text", "first digits of the digest of the whole config"),
     "commit": Column("text", "commit of Hone that made the table"),
     "device": Column("text", "model name of the CPU or GPU that gave the verdicts or trained"),
@@ -366,6 +350,7 @@ TABLES: dict[str, Table] = {
         ("dataset", "system", "batch", "stage", "lane", "start_ms", "duration_ms"),
         ("training", "model", "gpus", "seed"),
     ),
+    **KERNEL_TABLES,
     "judge_gold": Table(
         "The references judged as solutions",
         ("definition", "status", "speedup", "gpu_held_s", "wall_s"),

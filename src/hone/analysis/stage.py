@@ -12,6 +12,7 @@ from hone.analysis.astra import Astra
 from hone.analysis.bandwidth import COPY_BANDWIDTHS, read_copy_bandwidths
 from hone.analysis.figures import FIGURES, draw, table_of
 from hone.analysis.frames import build_frame
+from hone.analysis.kernels import kernel_rows
 from hone.analysis.paper_numbers import FOLDER, Matcher, PaperNumbers, read_published
 from hone.analysis.plotting import save
 from hone.analysis.provenance import Provenance
@@ -91,6 +92,7 @@ def _salient_rows(found: Salient) -> dict[str, list[tables.Row]]:
         "salient_models": salient_accuracy.model_rows(found),
         "salient_scaling": salient_tables.scaling_rows(found),
         "salient_timeline": salient_tables.timeline_rows(found),
+        "gnn_kernels": kernel_rows(found),
     }
 
 

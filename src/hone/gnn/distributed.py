@@ -99,7 +99,7 @@ def sum_over_ranks(values: Tensor, ranks: Ranks) -> Tensor:
 def launch(module: str, arguments: list[str], processes: int, log: Path | None = None) -> None:
     """Run `python -m module` as so many processes of this machine; MachineError when one of them failed.
 
-    Their output goes to `log`, or to this process's own.
+    Their output goes to `log`, behind what it has, or to this process's own.
     """
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     command += ["-m", module, *arguments]
@@ -109,7 +109,7 @@ def launch(module: str, arguments: list[str], processes: int, log: Path | None =
         code = subprocess.run(command, check=False, env=environment).returncode
     else:
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as output:
+        with log.open("ab") as output:
             code = subprocess.run(
                 command, check=False, env=environment, stdout=output, stderr=subprocess.STDOUT
             ).returncode  # fmt: skip

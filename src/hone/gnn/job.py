@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from hone.config_trainings import HyperParameters, Inference, Plateau, Precision, Training, TrainingKey, Validation
-from hone.records import Versioned, digest
-from hone.records.gnn import GNNModel, GraphInfo, System
+from hone.records import KernelUse, Versioned, digest
+from hone.records.gnn import GNNModel, GraphInfo, Kernels, System
 
 
 class TrainingJob(Versioned):
@@ -24,11 +26,16 @@ class TrainingJob(Versioned):
     threads: int
     compute_threads: int
     slots: int
+    kernels: Kernels = "builtin"
     plateau: Plateau | None
     validation: Validation | None
     inference: Inference = Inference()
     """Training does without."""
     timeline_batches: int
+    kernel_uses: tuple[KernelUse, ...] = ()
+    """What `hone.gnn.kernels` made of `kernels: selected` on this machine; empty before, and for `builtin`."""
+    objects: dict[str, str] = Field(default_factory=dict)
+    """Operator -> path of the shared object that it runs here; the others run the builtin."""
 
     @classmethod
     def of(cls, key: TrainingKey, training: Training) -> TrainingJob:
@@ -43,4 +50,6 @@ class TrainingJob(Versioned):
 
     def digest(self, graph: GraphInfo) -> str:
         """Of all that the trained parameters depend on, and of how fast they are got; not of inference."""
-        return digest({"job": self.model_dump(mode="json", exclude={"inference"}), "graph": graph.sha256})
+        told = self.model_dump(mode="json", exclude={"inference", "kernel_uses", "objects"})
+        run = [[use.operator, use.solution] for use in self.kernel_uses if use.used == "selected"]
+        return digest({"job": told, "graph": graph.sha256, "kernels": run})

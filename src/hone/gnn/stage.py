@@ -119,7 +119,7 @@ def infer(
 
 
 def environment(device: str) -> Environment:
-    """This machine, for a record."""
+    """This machine with its CPU, or its GPU for `cuda`, for a record."""
     from hone.judge.environment import cpu_environment, cuda_environment
 
     if device == "cpu":
@@ -158,7 +158,7 @@ def _pipeline(
     system = INFERENCE_SYSTEM.get(job.system, job.system)
     pipeline = assemble(
         system, graph, fanouts, seed=derived_seed("inference", seed), device=device, threads=job.threads,
-        slots=job.slots, sampler=sampler, scaled_sums=job.hyper.scaled_sums,
+        slots=job.slots, sampler=sampler, scaled_sums=job.hyper.scaled_sums, objects=job.objects,
     )  # fmt: skip
     try:
         yield pipeline
@@ -191,7 +191,7 @@ def _trainer(
     )  # fmt: skip
     pipeline = assemble(
         job.system, graph, job.hyper.fanouts, seed=derived_seed("sampler", job.seed), device=device,
-        threads=job.threads, slots=job.slots, sampler=sampler, scaled_sums=job.hyper.scaled_sums,
+        threads=job.threads, slots=job.slots, sampler=sampler, scaled_sums=job.hyper.scaled_sums, objects=job.objects,
     )  # fmt: skip
     with _validation(job, graph, sampler, learner) as validate:
         try:
@@ -267,6 +267,7 @@ def _training_run(
         epochs=tuple(progress.epochs), best_epoch=progress.best_epoch, stopped_early=stopped_early,
         peak_memory_bytes=_peak_memory_bytes(trainer.learner.device), config_digest=job.digest(graph.info),
         timeline=trainer.timeline(job.timeline_batches), environment=environment(job.device), trained_at=_now(),
+        kernels=job.kernels, kernel_uses=job.kernel_uses,
     )  # fmt: skip
 
 

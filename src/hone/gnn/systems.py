@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from hone.config_trainings import SAMPLING
 from hone.gnn.reference_sampler import ReferenceSampler
 from hone.gnn.scaled import ScaledSource
 from hone.gnn.sources import BatchSource, LoaderSource, WholeGraphSource, WorkerSource
@@ -49,20 +50,22 @@ def assemble(
     slots: int,
     sampler: Path | None,
     scaled_sums: bool = False,
+    objects: Mapping[str, str] | None = None,
 ) -> Pipeline:
     """The pipeline of a system; `threads` prepare batches, of which `slots` are ahead at most.
 
     `sampler` is the compiled sampler's shared object, which `plain`, `pyg` and `full_batch` do without. With
-    `scaled_sums` blocks say what their sums are to be multiplied with. Raises MachineError where `pyg` has no sampler,
-    or the shared object is missing.
+    `scaled_sums` blocks say what their sums are to be multiplied with. `objects`: operator -> shared object that runs
+    it in the place of the builtin. Raises MachineError where `pyg` has no sampler, or the shared object is missing.
     """
     transfer = PipelinedTransfer(device) if system == "pipelined" else DirectTransfer(device)
     if system == "full_batch":  # its sums are whole
         return Pipeline(WholeGraphSource(graph, len(fanouts), device), transfer)
     pin_memory = device.type == "cuda"
     source = _sampling(
-        system, graph, fanouts, seed=seed, threads=threads, slots=slots, sampler=sampler, pin_memory=pin_memory
-    )
+        system, graph, fanouts, seed=seed, threads=threads, slots=slots, sampler=sampler, pin_memory=pin_memory,
+        objects=objects or {},
+    )  # fmt: skip
     return Pipeline(ScaledSource(source, graph) if scaled_sums else source, transfer)
 
 
@@ -76,6 +79,7 @@ def _sampling(
     slots: int,
     sampler: Path | None,
     pin_memory: bool,
+    objects: Mapping[str, str],
 ) -> BatchSource:
     if system == "plain":
         reference = ReferenceSampler(graph.indptr, graph.indices, fanouts, seed=seed)
@@ -88,7 +92,10 @@ def _sampling(
 
     if sampler is None:
         raise ValueError(f"{system} needs the compiled sampler")
+    drawn_by: dict[str, Any] = {"inner_loop": Path(objects[SAMPLING])} if SAMPLING in objects else {}
     if system == "fast_sampler":
-        return LoaderSource(Sampler(graph, fanouts, sampler, seed=seed), graph, workers=threads)
-    workers = Sampler(graph, fanouts, sampler, seed=seed, threads=max(1, threads), slots=slots, pin_memory=pin_memory)
+        return LoaderSource(Sampler(graph, fanouts, sampler, seed=seed, **drawn_by), graph, workers=threads)
+    workers = Sampler(
+        graph, fanouts, sampler, seed=seed, threads=max(1, threads), slots=slots, pin_memory=pin_memory, **drawn_by
+    )
     return WorkerSource(workers.epoch, workers.close)

@@ -19,6 +19,7 @@ from hone.records.problem import (
     Upstream,
     Workload,
 )
+from hone.records.selection import KernelUse, OperatorShare, SelectedKernel, Selection, SelectionReason
 from hone.records.solution import Build, BuildStatus, Candidate, KernelResources, Solution
 from hone.records.trace import (
     Clock,
@@ -53,14 +54,19 @@ __all__ = [
     "InferenceFigures",
     "InferenceRun",
     "KernelResources",
+    "KernelUse",
     "LLMRequest",
     "Language",
     "Message",
+    "OperatorShare",
     "Performance",
     "Prompt",
     "Protocol",
     "Record",
     "Sampling",
+    "SelectedKernel",
+    "Selection",
+    "SelectionReason",
     "Solution",
     "SoundnessFlag",
     "Span",

@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, computed_field, model_validator
 
 from hone.records.base import Record, Versioned
+from hone.records.selection import KernelUse
 from hone.records.trace import Environment
 
 FeatureDtype = Literal["float16", "bfloat16", "float32"]
@@ -14,6 +15,8 @@ FeatureDtype = Literal["float16", "bfloat16", "float32"]
 GNNModel = Literal["sage", "gat", "gin", "sage_ri"]
 System = Literal["full_batch", "pyg", "plain", "fast_sampler", "shared_memory", "pipelined", "device"]
 """How batches come into being, from the slowest; `full_batch` has none: every step sees the whole graph."""
+Kernels = Literal["builtin", "selected"]
+"""Whose kernels a training's operators run: Hone's own, or those that a campaign found faster."""
 Stage = Literal["prepare", "blocked", "transfer", "train"]
 """What a span of a batch's life was spent on; see `EpochFigures`."""
 Split = Literal["train", "valid", "test"]
@@ -158,6 +161,10 @@ class TrainingRun(Versioned):
     stopped_early: bool = False
     peak_memory_bytes: int = 0
     """Of the device; on a CPU, largest resident size of this process."""
+    kernels: Kernels = "builtin"
+    """What the config asked for."""
+    kernel_uses: tuple[KernelUse, ...] = ()
+    """What came of it, for each operator; empty for `builtin`."""
     timeline: tuple[Span, ...] = ()
     """Of the last epoch's first batches, for the timeline figure."""
     config_digest: str

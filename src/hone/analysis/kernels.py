@@ -1,0 +1,144 @@
+"""The table gnn_kernels: operators of training loops, their kernels out of a campaign, and what an epoch gains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from hone.analysis.metrics import geometric_mean_interval
+from hone.analysis.provenance import joined
+from hone.analysis.salient import Salient, Trained, mean_and_std
+from hone.analysis.tables import Row
+from hone.records import KernelUse, SelectionReason, TrainingRun
+
+SAME = ("fanouts", "batch_size", "hidden", "precision", "threads", "num_train", "device")
+"""What a training must share with the one that it is compared with, beside graph, model, system and processes."""
+
+
+def kernel_rows(salient: Salient) -> list[Row]:
+    """A row for each operator and training that could have run a selected kernel; then those that no training runs.
+
+    Choices without a training, and operators on a machine that nothing was chosen for, have rows, too.
+    """
+    chosen = {(item.operator, item.where): item for item in salient.records.selections}
+    rows, told = [], set()
+    for group in salient.trained:
+        for place in _places(group):
+            told.add(place)
+            rows.append(_trained_row(salient, group, place[0], chosen.get(place)))
+    rest = [item for place, item in chosen.items() if place not in told]
+    return rows + [_choice(item) | _unused(salient, item) for item in rest]
+
+
+def amdahl(share: float, speedup: float) -> float:
+    """How many times as fast a whole is of which a part, 0 to 1, is so many times as fast."""
+    return 1 / (1 - share + share / speedup)
+
+
+def _gain_interval(twin: Trained, group: Trained, confidence: float) -> tuple[float, float]:
+    """Of the ratio of the epochs' geometric means; NaN for fewer than two epochs on a side."""
+    sides = (twin.over_epochs("epoch_s"), 1 / group.over_epochs("epoch_s"))
+    low, high = geometric_mean_interval(sides, confidence)  # of the root of the ratio
+    return low**2, high**2
+
+
+def _places(group: Trained) -> list[tuple[str, str]]:
+    """(operator, model name of the CPU or GPU that ran it)."""
+    return list(dict.fromkeys((use.operator, use.where) for run in group.runs for use in run.kernel_uses))
+
+
+def _choice(item: SelectionReason | None) -> Row:
+    """What the campaign found on this kind of machine."""
+    if item is None:
+        return {"speedup": math.nan}
+    picked = item.used == "selected"
+    return {
+        "operator": item.operator,
+        "baseline_us": item.baseline_us,
+        "selected_us": item.selected_us if picked else None,
+        "speedup": item.speedup if picked else None,
+        "used": item.used,
+        "why": item.reason,
+        "solution": item.solution if picked else "",
+    }
+
+
+def _unused(salient: Salient, item: SelectionReason) -> Row:
+    verdicts = {"device": item.where, "driver": "", "protocol": "", "torch": ""}
+    why = item.reason or "no training of this config runs it on this machine"
+    return {"gpus": 0, "why": why} | salient.context.provenance.columns(verdicts)
+
+
+def _trained_row(salient: Salient, group: Trained, operator: str, item: SelectionReason | None) -> Row:
+    row = _choice(item) | group.columns | salient.provenance(group.runs)
+    row |= {"operator": operator, **_used(_uses(group, operator))}
+    row["epoch_s"], row["epoch_std_s"] = mean_and_std(group.over_epochs("epoch_s"))
+    twin = next((other for other in salient.trained if _comparable(other, group)), None)
+    if twin is None:
+        return row
+    row["reference"] = twin.place.training
+    row["builtin_epoch_s"], row["builtin_epoch_std_s"] = mean_and_std(twin.over_epochs("epoch_s"))
+    row["measured_gain"] = row["builtin_epoch_s"] / row["epoch_s"]
+    row["measured_low"], row["measured_high"] = _gain_interval(
+        twin, group, salient.context.settings.analysis.confidence
+    )
+    prepare_s = group.mean("prepare_s")
+    row["preparation_gain"] = twin.mean("prepare_s") / prepare_s if prepare_s else math.nan
+    row["same_losses"] = "yes" if _losses(twin) == _losses(group) else "no"
+    return row | _predicted(salient, group, twin, operator, item)
+
+
+def _predicted(salient: Salient, group: Trained, twin: Trained, operator: str, item: SelectionReason | None) -> Row:
+    """Shares by the reference's figures and the benchmark of the operator, and the gain that follows from them.
+
+    Preparation that is hidden behind the steps costs nothing: a gain is bounded by the time that the loop waits.
+    """
+    epoch_s, blocked_s = twin.mean("epoch_s"), twin.mean("blocked_s")
+    most = epoch_s / (epoch_s - blocked_s) if blocked_s < epoch_s else math.inf
+    place = group.place
+    share = next(
+        (
+            found.share for found in salient.records.shares
+            if (found.operator, found.training, found.graph, found.model)
+            == (operator, place.training, place.graph, place.model)
+        ),
+        math.nan,
+    )  # fmt: skip
+    of_epoch = share * min(1.0, twin.mean("prepare_s") / max(1, twin.runs[0].threads) / epoch_s)
+    speedup = item.speedup if item is not None and item.used == "selected" else None
+    gain = min(amdahl(of_epoch, speedup), most) if speedup and not math.isnan(of_epoch) else math.nan
+    return {
+        "share": of_epoch, "preparation_share": share, "most_gain": most,
+        "predicted_gain": gain if speedup else 1.0,
+    }  # fmt: skip
+
+
+def _uses(group: Trained, operator: str) -> Iterator[KernelUse]:
+    return (use for run in group.runs for use in run.kernel_uses if use.operator == operator)
+
+
+def _used(uses: Iterator[KernelUse]) -> Row:
+    """Over all seeds: what ran, and why it was nothing else."""
+    found = list(uses)
+    return {
+        "used": joined(use.used for use in found),
+        "why": joined(use.reason for use in found),
+        "solution": joined(use.solution for use in found),
+    }
+
+
+def _comparable(other: Trained, group: Trained) -> bool:
+    """Whether a training with the builtins is the same in all else."""
+    if any(run.kernels != "builtin" for run in other.runs):
+        return False
+    same_place = other.place._replace(training="") == group.place._replace(training="")
+    return same_place and _setting(other.runs) == _setting(group.runs)
+
+
+def _setting(runs: Sequence[TrainingRun]) -> list[object]:
+    machine = [run.environment.device for run in runs]
+    return [machine, *([getattr(run, name) for run in runs] for name in (*SAME, "seed"))]
+
+
+def _losses(group: Trained) -> list[list[float]]:
+    return [[epoch.loss for epoch in run.epochs] for run in group.runs]

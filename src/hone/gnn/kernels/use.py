@@ -1,0 +1,135 @@
+"""What a training does about `kernels: selected`: for each operator the kernel that it runs here, or why none.
+
+A kernel that cannot be used costs the training nothing but its speed: it runs the builtin, says so on the screen, in
+the log and in its record.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hone.build.builds import build_one
+from hone.build.toolchain import flags_for, toolchain_for
+from hone.config_trainings import SAMPLING
+from hone.errors import HoneError
+from hone.files import read_record
+from hone.gnn.job import TrainingJob
+from hone.gnn.kernels.trial import OwnBatch, refusal
+from hone.gnn.stage import environment
+from hone.records import BuildStatus, KernelUse, Language, SelectedKernel, Selection
+from hone.store import Store
+
+BUILD_TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True)
+class Found:
+    """One operator's kernel on this machine."""
+
+    use: KernelUse
+    artifact: Path | None = None
+    """Its shared object; None: the builtin runs."""
+
+
+def with_selected_kernels(
+    job: TrainingJob,
+    selections: Iterable[Path],
+    *,
+    graph: Path,
+    sampler: Path | None,
+    store: Path,
+    log: Path | None = None,
+) -> TrainingJob:
+    """The job with those kernels of the selections that can be used on this machine.
+
+    Every other operator runs the builtin, which a warning says where a kernel was selected for this machine. Raises
+    RecordError for a selection that cannot be read.
+    """
+    batch = None
+    if sampler is not None:
+        batch = OwnBatch(
+            graph=str(graph), sampler=str(sampler), fanouts=job.hyper.fanouts, batch_size=job.hyper.batch_size,
+            seed=job.seed, store=str(store),
+        )  # fmt: skip
+    read = [read_record(path, Selection) for path in selections]
+    found = [find(item, environment(item.runs_on).device, store, batch) for item in read]
+    for item in found:
+        if item.use.used == "fell_back":
+            warn(item.use, log)
+    objects = {item.use.operator: str(item.artifact) for item in found if item.artifact is not None}
+    return job.model_copy(update={"kernel_uses": tuple(item.use for item in found), "objects": objects})
+
+
+def find(selection: Selection, where: str, store: Path, batch: OwnBatch | None = None) -> Found:
+    """The operator's kernel for this machine, built, and tried; the builtin where there is none or any of it fails.
+
+    `where` is the model name of the CPU or GPU that is to run it; `batch` the training's own, on which a sampler's
+    kernel has to draw what the builtin draws.
+    """
+    kernel = next((item for item in selection.kernels if item.where == where), None)
+    if kernel is None:
+        others = ", ".join(item.where for item in selection.kernels)
+        reason = f"nothing was selected for {where}, only for {others}" if others else "the campaign selected none"
+        return Found(KernelUse(operator=selection.operator, where=where, used="builtin", reason=reason))
+    artifact, reason = _built(selection, kernel, store)
+    if artifact is not None:
+        reason = refusal(selection, kernel, artifact, batch if selection.operator == SAMPLING else None)
+    common = {"operator": selection.operator, "where": where, "solution": kernel.solution.id}
+    if artifact is None or reason:
+        return Found(KernelUse(**common, used="fell_back", reason=reason))
+    return Found(KernelUse(**common, used="selected"), artifact)
+
+
+def warn(use: KernelUse, log: Path | None) -> None:
+    """Say on the screen and in the log that a kernel was selected and does not run."""
+    rule = "!" * 100
+    lines = [
+        rule,
+        f"warning: {use.operator}: the selected kernel {use.solution[:12]} is not used: {use.reason}",
+        "  the builtin runs in its place; the tables say so (gnn_kernels, column used)",
+        rule,
+    ]
+    text = "\n".join(lines) + "\n"
+    sys.stderr.write(text)
+    if log is not None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("a", encoding="utf-8") as file:
+            file.write(text)
+
+
+def _built(selection: Selection, kernel: SelectedKernel, store: Path) -> tuple[Path | None, str]:
+    """Shared object for this machine, out of the store or compiled now; else None and why there is none."""
+    kept = _kept(kernel, store)
+    if kept is not None:
+        return kept, ""
+    assert selection.definition is not None, "the record sees to it"
+    try:
+        language = kernel.solution.language
+        toolchain = toolchain_for(language).with_flags(flags_for(selection.definition, language))
+        build = build_one(kernel.solution, toolchain, Store(store), BUILD_TIMEOUT_S)
+    except HoneError as error:
+        return None, f"it cannot be built: {error.problem}"
+    if build.artifact is None:
+        lines = build.log.strip().splitlines() or [build.status.value]
+        said = next((line for line in lines if "error" in line), lines[0])
+        return None, said if build.status is BuildStatus.NO_COMPILER else f"it does not compile: {said}"
+    return store / build.artifact, ""
+
+
+def _kept(kernel: SelectedKernel, store: Path) -> Path | None:
+    """The object that was judged, where it is still there, undamaged, and for this machine; no compiler is needed."""
+    path = store / kernel.artifact
+    if not path.is_file() or kernel.target != _target(kernel.solution.language):
+        return None
+    build = Store(store).build(path.parent.name)
+    return path if build is not None and build.artifact == kernel.artifact else None
+
+
+def _target(language: Language) -> str:
+    """What objects in a language must be for to run here."""
+    from hone.build.toolchain import CUDA_TARGET, cpu_target
+
+    return CUDA_TARGET if language is Language.CUDA else cpu_target()

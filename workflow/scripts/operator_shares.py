@@ -1,0 +1,19 @@
+"""The share of operators in the preparation of one training's batches."""
+
+from pathlib import Path
+
+from hone.gnn.job import TrainingJob
+from hone.gnn.kernels.share import measure
+from hone.gnn.stage import compiled_sampler
+from hone.stage import reported
+
+with reported(snakemake.log):
+    job, store = TrainingJob.model_validate(snakemake.params.job), Path(snakemake.params.store)
+    measure(
+        job,
+        Path(snakemake.input.graph).parent,
+        compiled_sampler(job, store),
+        [Path(snakemake.input.definitions)],
+        store=store,
+        output=Path(snakemake.output[0]),
+    )

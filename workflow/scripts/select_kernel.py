@@ -1,0 +1,19 @@
+"""The kernel that trainings run for one operator, and why."""
+
+from pathlib import Path
+
+from hone.operators.select import select
+from hone.stage import reported
+
+with reported(snakemake.log):
+    given = snakemake.input
+    select(
+        snakemake.wildcards.operator,
+        [Path(given.definitions)],
+        [Path(given.workloads)],
+        map(Path, given.solutions),
+        map(Path, [*given.traces, *given.evaluations]),
+        map(Path, given.builds),
+        output=Path(snakemake.output.selection),
+        reasons=Path(snakemake.output.reasons),
+    )
