@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hone.analysis.device_roofline import KernelTime
 from hone.analysis.paper_numbers import Matcher, PaperNumbers
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import RunRecords
@@ -64,6 +65,7 @@ class Trainings:
     trainings: list[TrainingRun] = field(default_factory=list)
     inferences: list[InferenceRun] = field(default_factory=list)
     preparations: list[Preparation] = field(default_factory=list)
+    rooflines: list[KernelTime] = field(default_factory=list)
     device: str = "Test GPU"
 
     def prepare(self, system: str, threads: int, batch_ms: float, graph: str = "small", **changes) -> None:
@@ -118,8 +120,9 @@ class Trainings:
 
     def records(self) -> RunRecords:
         return RunRecords(
-            graphs=self.graphs, trainings=self.trainings, inferences=self.inferences, preparations=self.preparations
-        )
+            graphs=self.graphs, trainings=self.trainings, inferences=self.inferences,
+            preparations=self.preparations, rooflines=self.rooflines,
+        )  # fmt: skip
 
     def salient(self) -> Salient:
         """What the tables are made of."""
@@ -179,4 +182,16 @@ def big_trainings() -> Trainings:
         made.prepare("salient", threads, 120.0 / threads**0.85, "papers100m_like")
         made.prepare("hone", threads, 36.0 / threads**0.95, "papers100m_like")
         made.prepare("pyg", threads, 300.0 / threads**0.7, "papers100m_like", sampled_edges=None)
+    made.rooflines.append(kernel_time("draw, hop 1"))
+    made.rooflines.append(kernel_time("note_loss", bytes=0, floor_us=0.0, floor_share=0.0))
     return made
+
+
+def kernel_time(kernel: str, **changes) -> KernelTime:
+    """One launch of the device system."""
+    values = {
+        "part": "step", "bytes": 4000, "flops": 0, "floor_us": 1.0, "measured_us": 4.0, "share": 0.5,
+        "floor_share": 0.25, "floor_source": "copy at 4000 GB/s", "dataset": "papers100m_like", "training": "epoch",
+        "device": "Test GPU", "driver": "580.1", "torch": "2.13.0",
+    }  # fmt: skip
+    return KernelTime(kernel=kernel, **{**values, **changes})

@@ -11,6 +11,11 @@ def graph_entry(wildcards):
     return settings.graphs[wildcards.graph]
 
 
+def graph_gpus(wildcards):
+    """Of its preparation."""
+    return int(getattr(graph_entry(wildcards), "device", "cpu") == "cuda")
+
+
 def graph_inputs(wildcards):
     """What a graph is made of: files of a folder, a download, or nothing."""
     entry = graph_entry(wildcards)
@@ -95,6 +100,17 @@ def compared_graphs():
     )
 
 
+# Graph -> the last training that the device system does there: its kernels are measured.
+MEASURED = {
+    key.graph: key for key in TRAINING_KEYS if key.system == "device" and key.gpus == 1
+}
+
+
+def measured_job(wildcards):
+    key = MEASURED[wildcards.graph]
+    return TrainingJob.of(key, settings.trainings[key.training]).model_dump(mode="json")
+
+
 RECORDS |= {
     "graphs": sorted({GRAPH.format(graph=key.graph) for key in TRAINING_KEYS}),
     "trainings": every_training("training"),
@@ -102,4 +118,5 @@ RECORDS |= {
     "preparations": [
         f"results/sampler/{graph}/salient_threads.csv" for graph in compared_graphs()
     ],
+    "rooflines": [f"results/device/{graph}/device_roofline.csv" for graph in MEASURED],
 }

@@ -17,6 +17,7 @@ TABLES = [
     "salient_models",
     "salient_scaling",
     "salient_timeline",
+    "device_roofline",
     "judge_gold",
     "judge_exploits",
     "judge_cost",
@@ -44,6 +45,7 @@ CATEGORY = {
     "kernelbench": "KernelBench",
     "astra": "Astra",
     "salient": "SALIENT",
+    "device": "SALIENT",
     "judge": "Judge",
     "llm": "Cost",
 }

@@ -60,7 +60,7 @@ COLUMNS: dict[str, Column] = {
     "published_source": Column("text", "where the paper prints it, and how exactly"),
     "category": Column("text", "outcome, as in the paper's Figure 2, with no_code, timeout and unresolved kept apart"),
     "count": Column("int", "number of answers"),
-    "share": Column("float", "count over all answers of the row's experiment, model, level and turn"),
+    "share": Column("float", "of all answers of the experiment, model, level and turn; of the time of all kernels"),
     "answers": Column("int", "all answers of the row's experiment, model, level and turn"),
     "turn": Column("int", "0 is the first answer, the paper's N is turn + 1; astra: 0 is the existing kernel"),
     "sample": Column("int", "index among answers to the same prompt"),
@@ -103,10 +103,7 @@ COLUMNS: dict[str, Column] = {
     "baseline_ms": Column("float", "median time of the baseline in milliseconds"),
     "gpu_held_s": Column("float", "seconds during which a GPU was held; 0 when judged on a CPU"),
     "wall_s": Column("float", "seconds from start to verdict, all phases"),
-    "kernel": Column(
-        "text",
-        "title of the definition; `all`: an experiment's kernels together; `paper`: those of the paper together",
-    ),
+    "kernel": Column("text", "its definition's title; `all`: an experiment's, `paper`: the paper's; or one launch"),
     "kernels": Column("int", "kernels behind the row"),
     "rounds": Column("int", "rounds that the config asks for, the existing kernel not counted"),
     "correct": Column(
@@ -144,6 +141,10 @@ COLUMNS: dict[str, Column] = {
     "bytes": Column("int", "inputs and outputs once each, what is written in place twice: the least that can be moved"),
     "bandwidth_share": Column("float", "floor_us over optimised_us: 1 is the speed of a plain copy"),
     "floor_us": Column("float", "the least time that the GPU can need for these bytes, in microseconds"),
+    "floor_share": Column("float", "floor_us over measured_us: 1 is all that the GPU can do"),
+    "measured_us": Column("float", "microseconds of a batch, each kernel by itself; of an epoch: beside each other"),
+    "flops": Column("int", "floating-point operations of a batch's real rows"),
+    "part": Column("text", "`sampling`, or the training `step`; the device does both at the same time"),
     "floor_source": Column("text", "what floor_us was computed with"),
     "reference": Column(
         "text",
@@ -249,6 +250,7 @@ _SPEEDUP = ("speedup", "ci_low", "ci_high")
 _SHAPE = ("baseline", "baseline_us", "optimised_us", "speedup", "bandwidth_share")
 _PUBLISHED = ("published", "published_source")
 _ANSWER = ("sound", "turn", "sample", "solution")
+_TOKENS = ("cached_input_tokens", "reasoning_tokens")
 _TIMES = ("speedup_low", "speedup_high", "latency_ms", "baseline_ms", "findings")
 
 _SETTINGS = ("training", "model", "gpus", "threads", "fanouts", "batch_size", "hidden", "precision")
@@ -333,7 +335,7 @@ TABLES: dict[str, Table] = {
     "salient_ladder": Table(
         "Each improvement on top of the one before",
         ("dataset", "rung", "epoch_s", "speedup"),
-        ("epoch_std_s", "reference", "speedup_over_pyg", *_SETTINGS, *_COUNTED, *_PUBLISHED),
+        ("epoch_std_s", "batches", "reference", "speedup_over_pyg", *_SETTINGS, *_COUNTED, *_PUBLISHED),
     ),
     "salient_threads": Table(
         "Batch preparation by threads",
@@ -366,6 +368,11 @@ TABLES: dict[str, Table] = {
         ("dataset", "system", "batch", "stage", "lane", "start_ms", "duration_ms"),
         ("training", "model", "gpus", "seed"),
     ),
+    "device_roofline": Table(
+        "The device system's kernels beside what the GPU can do",
+        ("kernel", "bytes", "flops", "floor_us", "measured_us", "share"),
+        ("part", "floor_share", "floor_source", "dataset", "training"),
+    ),
     "judge_gold": Table(
         "The references judged as solutions",
         ("definition", "status", "speedup", "gpu_held_s", "wall_s"),
@@ -387,13 +394,6 @@ TABLES: dict[str, Table] = {
     "llm_cost": Table(
         "LLM calls, tokens and cost",
         ("experiment", "model", "calls", "input_tokens", "output_tokens", "cost_usd"),
-        (
-            "cached_input_tokens",
-            "reasoning_tokens",
-            "failed_attempts",
-            "prompt_differs",
-            "shared_calls",
-            "price_source",
-        ),
+        (*_TOKENS, "failed_attempts", "prompt_differs", "shared_calls", "price_source"),
     ),
 }

@@ -29,6 +29,8 @@ class TrainingJob(Versioned):
     inference: Inference = Inference()
     """Training does without."""
     timeline_batches: int
+    max_batches: int | None = None
+    deterministic: bool = False
 
     @classmethod
     def of(cls, key: TrainingKey, training: Training) -> TrainingJob:
