@@ -115,6 +115,9 @@ class Papers100MLikeGraph(_Prepared):
     """Standard deviation of the logarithm of expected degrees. At 1.75 a batch of 1024 seeds with fan-out 15, 10, 5
     has about half a million nodes, as on papers100M."""
     seed: int = Field(0, ge=0)
+    device: Literal["cpu", "cuda"] = "cpu"
+    """What draws it. A CPU needs `memory_mib` and, for all of it, hours; a GPU 70 GiB of its own memory and a minute
+    or two. Their random numbers differ: another graph of the same law."""
 
 
 GraphEntry = Annotated[

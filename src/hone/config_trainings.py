@@ -22,6 +22,8 @@ OPERATORS: dict[System, tuple[str, ...]] = {
 """System -> titles of the operators whose kernels it can take from a campaign."""
 SUMMING: tuple[GNNModel, ...] = ("gin",)
 """Models that sum over neighbours; the others take means of one kind or another."""
+MAX_DEVICE_FANOUT = 32
+"""Of the system `device`: its kernels keep what they draw in registers."""
 
 
 class Plateau(Section):
@@ -125,8 +127,8 @@ class Training(Overrides):
     models: tuple[GNNModel, ...] = Field(("sage",), min_length=1)
     systems: tuple[System, ...] = Field(("pipelined",), min_length=1)
     """Rungs of the ladder: `plain` (worker processes, sampling in Python), `fast_sampler` (the same with the compiled
-    sampler), `shared_memory` (threads prepare whole batches in pinned memory), `pipelined` (and copy ahead); `pyg` and
-    `full_batch` for comparison."""
+    sampler), `shared_memory` (threads prepare whole batches in pinned memory), `pipelined` (and copy ahead), `device`
+    (graph, features and sampling in the GPU's memory); `pyg` and `full_batch` for comparison."""
     gpus: tuple[int, ...] = Field((1,), min_length=1)
     """Processes that train together."""
     seeds: tuple[int, ...] = Field((0,), min_length=1)
@@ -149,6 +151,10 @@ class Training(Overrides):
     validation: Validation | None = Validation()
     """`null`: none, and the last epoch's parameters are kept instead of the best one's."""
     inference: Inference = Inference()
+    max_batches: int | None = Field(None, ge=1)
+    """An epoch ends after so many batches; for times alone, where a whole epoch would take too long."""
+    deterministic: bool = False
+    """For `device`: the same bits every time, also on a GPU. It sorts what gradients are summed over."""
     timeline_batches: int = Field(12, ge=0)
     """Batches of the last epoch whose spans are kept for the figure."""
 
@@ -157,8 +163,26 @@ class Training(Overrides):
         for system in ("full_batch", "pyg"):
             if system in self.systems and self.gpus != (1,):
                 raise ValueError(f"{system} trains in one process: write gpus: [1]")
-        if "device" in self.systems:
-            raise ValueError("systems: device has not run on a GPU yet: write pipelined")
+        if self.deterministic and self.systems != ("device",):
+            raise ValueError("deterministic: only device knows it: give it a training of its own")
+        return self
+
+    @model_validator(mode="after")
+    def _device_system(self) -> Self:
+        if "device" not in self.systems:
+            return self
+        if self.models != ("sage",):
+            raise ValueError("systems: device trains sage alone: give the other models a training of their own")
+        if (self.device, self.precision) != ("cuda", "bfloat16"):
+            raise ValueError("systems: device computes in bfloat16 on a GPU: write device: cuda, precision: bfloat16")
+        for graph in self.graphs:
+            hyper = self.hyper(graph, "sage")
+            fanouts = (hyper.fanouts, hyper.validation_fanouts, hyper.inference_fanouts, *self.inference.fanouts)
+            wrong = [fanout for hops in fanouts for fanout in hops if not 1 <= fanout <= MAX_DEVICE_FANOUT]
+            if wrong:
+                raise ValueError(f"systems: device draws 1 to {MAX_DEVICE_FANOUT} neighbours of a node, not {wrong[0]}")
+            if hyper.hidden % 8:
+                raise ValueError(f"systems: device needs a multiple of 8 as hidden, not {hyper.hidden}")
         return self
 
     @model_validator(mode="after")

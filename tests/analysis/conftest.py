@@ -14,7 +14,8 @@ def tables(tmp_path_factory) -> Path:
     folder = big_world().make(tmp_path_factory.mktemp("tables"))
     for path in big_kit().make(tmp_path_factory.mktemp("astra")).glob("astra_*"):
         shutil.copy(path, folder)
-    for path in big_trainings().make(tmp_path_factory.mktemp("salient")).glob("salient_*"):
+    trained = big_trainings().make(tmp_path_factory.mktemp("salient"))
+    for path in (*trained.glob("salient_*"), *trained.glob("device_*")):
         shutil.copy(path, folder)
     for path in kernel_trainings().make(tmp_path_factory.mktemp("kernels")).glob("gnn_*"):
         shutil.copy(path, folder)

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import pandas as pd
 import pytest
 
-from hone.analysis.run import ALONE, KINDS, RunRecords, read_run
+from hone.analysis.run import ALONE, KINDS, TABULAR, RunRecords, read_run
 from hone.errors import RecordError
 from hone.files import write_records
 
@@ -15,7 +15,7 @@ from .trainings import big_trainings
 
 def test_records_come_back_from_their_files(tmp_path):
     trained = big_trainings().records()
-    names = (*ALONE, "preparations")
+    names = (*ALONE, *TABULAR)
     records = replace(big_kit().records(), **{name: getattr(trained, name) for name in names})
     files = {}
     for name in KINDS:
@@ -23,7 +23,8 @@ def test_records_come_back_from_their_files(tmp_path):
         files[name] = [tmp_path / f"{name}{at}.json" for at in range(len(rows) if name in ALONE else 1)]
         for at, path in enumerate(files[name]):
             write_records(path, [rows[at]] if name in ALONE else rows)
-    pd.DataFrame([item.model_dump() for item in trained.preparations]).to_csv(files["preparations"][0], index=False)
+    for name in TABULAR:
+        pd.DataFrame([item.model_dump() for item in getattr(trained, name)]).to_csv(files[name][0], index=False)
     files["suites"] = []
     for (experiment, slug), workloads in records.suites.items():
         for batch, part in enumerate((workloads[:1], workloads[1:])):

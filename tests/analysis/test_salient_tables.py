@@ -4,11 +4,13 @@ import math
 
 import pytest
 
+from hone.analysis.device_roofline import KernelTime, read_kernel_times, roofline_rows
 from hone.analysis.render import read_table, to_frame
 from hone.analysis.salient_tables import TIMELINE_BATCHES, breakdown_rows, ladder_rows, scaling_rows, timeline_rows
 from hone.analysis.schema import TABLES
+from hone.trials.table import write_table as write_trial_table
 
-from .trainings import Trainings, graph, spans
+from .trainings import Trainings, graph, kernel_time, spans
 
 PAPERS = [graph("papers", "papers100M", kind="papers100m_like")]
 DESIGN = {
@@ -18,6 +20,7 @@ DESIGN = {
     "salient_models": "dataset model mode seed accuracy",
     "salient_inference": "dataset model fanout seed accuracy",
     "salient_scaling": "dataset system model gpus epoch_s speedup efficiency",
+    "device_roofline": "kernel bytes flops floor_us measured_us share",
 }
 
 
@@ -149,6 +152,31 @@ def test_others_published_times_follow_ours_on_a_graph_of_that_size_and_claim_no
     best = printed[(printed["system"] == "SALIENT") & (printed["gpus"] == 16) & (printed["model"] == "sage")]
     assert best["published"].tolist() == [2.025, 2.0]
     assert best["hardware"].tolist() == ["16 A10G, 8 hosts", "16 GPUs"]
+
+
+def test_epochs_that_were_cut_short_are_a_ladder_and_nobody_s_epoch():
+    made = Trainings(graphs=PAPERS)
+    for system, seconds in (("fast_sampler", 8.0), ("pipelined", 2.0)):
+        made.train(system, seconds, graph="papers", num_train=101 * 1024)
+    made.train("device", 0.3, graph="papers", num_train=100 * 1024, training="epoch")
+    rows = ladder_rows(made.salient())
+    assert [(row["rung"], row["speedup"], row["batches"]) for row in rows] == [
+        ("fast_sampler", 1.0, 100), ("pipelined", pytest.approx(4.0), 100),
+    ]  # fmt: skip
+    assert all(math.isnan(row["published"]) for row in rows)
+    measured = [row for row in scaling_rows(made.salient()) if row["origin"] == "measured"]
+    assert [row["system"] for row in measured] == ["device"]
+
+
+def test_the_kernels_of_a_measurement_stay_in_order_and_say_where_it_was(tmp_path):
+    path, made = tmp_path / "device_roofline.csv", Trainings()
+    times = [kernel_time("draw, hop 1"), kernel_time("note_loss", bytes=0, floor_us=0.0, floor_share=None)]
+    write_trial_table(path, list(KernelTime.model_fields), [time.model_dump() for time in times])
+    assert read_kernel_times(path) == times
+    table = to_frame("device_roofline", roofline_rows(times, made.salient().context.provenance))
+    assert table["kernel"].tolist() == ["draw, hop 1", "note_loss"]
+    assert table["floor_share"].tolist()[0] == 0.25 and math.isnan(table["floor_share"].tolist()[1])
+    assert set(table["device"]) == {"Test GPU"}
 
 
 def test_the_timeline_has_the_first_batches_of_the_first_seed():

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hone.analysis.device_roofline import KernelTime
 from hone.analysis.paper_numbers import Matcher, PaperNumbers
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import RunRecords
@@ -69,6 +70,7 @@ class Trainings:
     preparations: list[Preparation] = field(default_factory=list)
     selections: list[SelectionReason] = field(default_factory=list)
     shares: list[OperatorShare] = field(default_factory=list)
+    rooflines: list[KernelTime] = field(default_factory=list)
     device: str = "Test GPU"
 
     def prepare(self, system: str, threads: int, batch_ms: float, graph: str = "small", **changes) -> None:
@@ -124,7 +126,7 @@ class Trainings:
     def records(self) -> RunRecords:
         return RunRecords(
             graphs=self.graphs, trainings=self.trainings, inferences=self.inferences, preparations=self.preparations,
-            selections=self.selections, shares=self.shares,
+            selections=self.selections, shares=self.shares, rooflines=self.rooflines,
         )  # fmt: skip
 
     def salient(self) -> Salient:
@@ -185,6 +187,8 @@ def big_trainings() -> Trainings:
         made.prepare("salient", threads, 120.0 / threads**0.85, "papers100m_like")
         made.prepare("hone", threads, 36.0 / threads**0.95, "papers100m_like")
         made.prepare("pyg", threads, 300.0 / threads**0.7, "papers100m_like", sampled_edges=None)
+    made.rooflines.append(kernel_time("draw, hop 1"))
+    made.rooflines.append(kernel_time("note_loss", bytes=0, floor_us=0.0, floor_share=0.0))
     return made
 
 
@@ -215,3 +219,13 @@ def kernel_trainings() -> Trainings:
         told = {"training": training, "kernels": "selected", "kernel_uses": (used,), "workers": 2}
         made.train("pipelined", *((1.0, 1.05) if reason else (0.9, 0.92)), blocked=0.3, **told)
     return made
+
+
+def kernel_time(kernel: str, **changes) -> KernelTime:
+    """One launch of the device system."""
+    values = {
+        "part": "step", "bytes": 4000, "flops": 0, "floor_us": 1.0, "measured_us": 4.0, "share": 0.5,
+        "floor_share": 0.25, "floor_source": "copy at 4000 GB/s", "dataset": "papers100m_like", "training": "epoch",
+        "device": "Test GPU", "driver": "580.1", "torch": "2.13.0",
+    }  # fmt: skip
+    return KernelTime(kernel=kernel, **{**values, **changes})

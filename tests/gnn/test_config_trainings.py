@@ -37,8 +37,26 @@ def test_fan_outs_of_different_depths_are_refused():
 def test_systems_that_cannot_be_are_refused():
     with pytest.raises(ValidationError, match="full_batch trains in one process"):
         training(systems=["full_batch"], gpus=[1, 2])
-    with pytest.raises(ValidationError, match="device has not run on a GPU yet"):
-        training(systems=["device"])
+
+
+ON_GPU = {"systems": ["pipelined", "device"], "device": "cuda", "precision": "bfloat16"}
+
+
+def test_the_device_system_says_what_it_can_do():
+    assert training(**ON_GPU, fanouts=[32, 1, 15]).systems == ("pipelined", "device")
+    for match, values in {
+        "device trains sage alone": {"models": ["sage", "gin"]},
+        "write device: cuda, precision: bfloat16": {"precision": "float32"},
+        "bfloat16 on a GPU": {"device": "cpu"},
+        "draws 1 to 32 neighbours of a node, not 33": {"fanouts": [33, 5, 5]},
+        "of a node, not -1": {"inference": {"fanouts": [[20, 20, -1]]}},
+        "a multiple of 8 as hidden, not 12": {"tuned": {"cora": {"hidden": 12}}},
+        "scaled_sums: sage does not sum": {"scaled_sums": True},
+        "only device knows it": {"deterministic": True},
+    }.items():
+        with pytest.raises(ValidationError, match=match):
+            training(**{**ON_GPU, **values})
+    assert training(**{**ON_GPU, "systems": ["device"]}, deterministic=True).deterministic
 
 
 def test_sums_are_scaled_for_models_that_sum_and_where_we_sum():

@@ -1,5 +1,7 @@
 """The loop, the learner and the trainer: what is learned, that it is the same however it is come by, and resuming."""
 
+import math
+
 import pytest
 import torch
 
@@ -39,7 +41,7 @@ def parameters(learner):
 def trainer(graph, library, taught=None, **values):
     taught = taught or learner(graph, "gin", Plateau(patience=3))
     pipeline, inference = chain(graph, library), chain(graph, library, fanouts=(10, 10))
-    settings = {"epochs": 4, "validate_every": 1, "patience_epochs": None, **values}
+    settings = {"epochs": 4, "validate_every": 1, "patience_epochs": None, "max_batches": None, **values}
     validate = sampled_validation(graph, inference, taught, 64, "float32")
     return Trainer(
         graph, taught, pipeline, SpanObserver(CPU), validate, seed=0, batch_size=50, **settings
@@ -132,6 +134,14 @@ def test_training_stops_when_accuracy_rises_no_more(small_graph, library):
     best = torch.cat([progress.best_parameters[name].flatten() for name in names])
     assert torch.equal(best, seen[1]), "the best epoch's parameters are kept, not the last one's"
     base.pipeline.close()
+
+
+def test_an_epoch_is_cut_short_where_its_time_is_all_that_is_wanted(small_graph, library):
+    short, progress = trainer(small_graph, library, epochs=2, max_batches=3), Progress()
+    short.run(progress, lambda _: None)
+    assert [epoch.batches for epoch in progress.epochs] == [3, 3]
+    assert all(math.isfinite(epoch.loss) for epoch in progress.epochs)
+    short.pipeline.close()
 
 
 def test_validation_is_done_as_often_as_asked_and_at_the_end(small_graph, library):

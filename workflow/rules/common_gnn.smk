@@ -11,6 +11,11 @@ def graph_entry(wildcards):
     return settings.graphs[wildcards.graph]
 
 
+def graph_gpus(wildcards):
+    """Of its preparation."""
+    return int(getattr(graph_entry(wildcards), "device", "cpu") == "cuda")
+
+
 def graph_inputs(wildcards):
     """What a graph is made of: files of a folder, a download, or nothing."""
     entry = graph_entry(wildcards)
@@ -153,6 +158,17 @@ def share_job(wildcards):
     )
 
 
+# Graph -> the last training that the device system does there: its kernels are measured.
+MEASURED = {
+    key.graph: key for key in TRAINING_KEYS if key.system == "device" and key.gpus == 1
+}
+
+
+def measured_job(wildcards):
+    key = MEASURED[wildcards.graph]
+    return TrainingJob.of(key, settings.trainings[key.training]).model_dump(mode="json")
+
+
 RECORDS |= {
     "selections": [
         SELECTED.replace(".json", ".reasons.jsonl").format(source=source, operator=name)
@@ -172,4 +188,5 @@ RECORDS |= {
     "preparations": [
         f"results/sampler/{graph}/salient_threads.csv" for graph in compared_graphs()
     ],
+    "rooflines": [f"results/device/{graph}/device_roofline.csv" for graph in MEASURED],
 }

@@ -19,7 +19,8 @@ rule download_graph:
 
 
 rule prepare_graph:
-    # Seconds for what fits in memory; papers100M takes hours and about 70 GB of disk, 26 of them until it is done.
+    # Seconds for what fits in memory; papers100M takes hours and about 70 GB of disk, 26 of them until it is done;
+    # drawn on a GPU, a graph of its size takes minutes and 43 GB.
     input:
         graph_inputs,
     output:
@@ -35,6 +36,8 @@ rule prepare_graph:
         mem_mb=lambda wildcards, attempt: (graph_entry(wildcards).memory_mib + 512)
         * attempt,
         memory_mib=lambda wildcards: graph_entry(wildcards).memory_mib,  # decides nothing but the memory
+        gpu=graph_gpus,
+        machine_gpu=graph_gpus,
     params:
         graph=lambda wildcards: graph_entry(wildcards).model_dump(
             mode="json", exclude={"memory_mib"}

@@ -18,6 +18,7 @@ TABLES = [
     "salient_scaling",
     "salient_timeline",
     "gnn_kernels",
+    "device_roofline",
     "judge_gold",
     "judge_exploits",
     "judge_cost",
@@ -47,6 +48,7 @@ CATEGORY = {
     "astra": "Astra",
     "salient": "SALIENT",
     "gnn": "Kernels in training",
+    "device": "SALIENT",
     "judge": "Judge",
     "llm": "Cost",
 }

@@ -53,6 +53,30 @@ rule infer:
         "../scripts/infer.py"
 
 
+rule roofline:
+    # Seconds, of a GPU to itself: the kernels of the device system one by one, and epochs as they are trained.
+    input:
+        graph=prepared_graph,
+    output:
+        "results/device/{graph}/device_roofline.csv",
+    log:
+        "results/logs/roofline/{graph}.log",
+    wildcard_constraints:
+        graph=only(MEASURED),
+    conda:
+        "../../envs/hone.yaml"
+    threads: workflow.cores or 1
+    resources:
+        gpu=1,
+        machine_gpu=1,
+    params:
+        job=measured_job,
+        store=settings.paths.store,
+        code=code_digest("gnn", "records", without=NOT_IN_TRAINING),
+    script:
+        "../scripts/roofline.py"
+
+
 rule trainings:
     # Every training of the config and every inference, without tables.
     input:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hone.analysis.device_roofline import KernelTime, read_kernel_times
 from hone.analysis.salient_threads import Preparation, read_preparations
 from hone.files import read_record, read_records
 from hone.records import (
@@ -57,6 +58,8 @@ class RunRecords:
     selections: Sequence[SelectionReason] = ()
     """What was chosen for the operators of training loops, and why."""
     shares: Sequence[OperatorShare] = ()
+    rooflines: Sequence[KernelTime] = ()
+    """Times of the device system's kernels, out of CSV files."""
 
 
 KINDS: dict[str, type[Record]] = {
@@ -76,9 +79,15 @@ KINDS: dict[str, type[Record]] = {
     "preparations": Preparation,
     "selections": SelectionReason,
     "shares": OperatorShare,
+    "rooflines": KernelTime,
 }
 ALONE = ("graphs", "trainings", "inferences")
 """Records that are files of their own."""
+TABULAR: dict[str, Callable[[Path], Sequence[Record]]] = {
+    "preparations": read_preparations,
+    "rooflines": read_kernel_times,
+}
+"""Records that are rows of CSV files."""
 
 
 def read_run(files: Mapping[str, Iterable[Path]]) -> RunRecords:
@@ -99,6 +108,6 @@ def read_run(files: Mapping[str, Iterable[Path]]) -> RunRecords:
 
 
 def _read(path: Path, name: str) -> Sequence[Record]:
-    if name == "preparations":
-        return read_preparations(path)
+    if name in TABULAR:
+        return TABULAR[name](path)
     return [read_record(path, KINDS[name])] if name in ALONE else read_records(path, KINDS[name])

@@ -146,9 +146,17 @@ class Salient:
         )
 
     def published(self, run: TrainingRun, metric: str) -> Row:
-        """The columns `published` and `published_source`."""
+        """The columns `published` and `published_source`; nothing beside epochs that were cut short."""
+        if cut_short(run):
+            return {"published": math.nan, "published_source": ""}
         value, source = self.numbers.find(self.graphs.get(run.graph), run, metric)
         return {"published": value, "published_source": source}
+
+
+def cut_short(run: TrainingRun) -> bool:
+    """Whether epochs ended before every training node was seen: their times are no epoch's."""
+    whole = math.ceil(run.num_train / (run.batch_size * run.gpus)) if run.batch_size else 0
+    return any(epoch.batches < whole for epoch in run.epochs)
 
 
 def _one_digest(digests: set[str]) -> str:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hone.analysis.salient import SECONDS, WARMUP_EPOCHS, Salient, Trained, by_place, mean_and_std
+from hone.analysis.salient import SECONDS, WARMUP_EPOCHS, Salient, Trained, by_place, cut_short, mean_and_std
 from hone.analysis.salient_numbers import TrainingNumber, dataset_of
 from hone.analysis.tables import Row
 
@@ -59,6 +59,7 @@ def ladder_rows(salient: Salient) -> list[Row]:
             row = group.columns | _counted(group) | salient.provenance(group.runs)
             row |= {"rung": row.pop("system"), "reference": first.place.system}
             row["epoch_s"], row["epoch_std_s"] = mean_and_std(group.over_epochs("epoch_s"))
+            row["batches"] = group.mean("batches")
             row["speedup"] = _ratio(first.mean("epoch_s"), row["epoch_s"])
             row["speedup_over_pyg"] = _ratio(known[PEER].mean("epoch_s"), row["epoch_s"]) if PEER in known else math.nan
             rows.append(row | salient.published(group.runs[0], "epoch_s"))
@@ -72,7 +73,8 @@ def _ratio(above: float, below: float) -> float:
 def scaling_rows(salient: Salient) -> list[Row]:
     """salient_scaling: ours by GPUs, then every epoch time that others printed for a graph of that size."""
     rows: list[Row] = []
-    for groups in by_place(salient.minibatch, "training", "graph", "model", "system").values():
+    whole = [group for group in salient.minibatch if not any(map(cut_short, group.runs))]
+    for groups in by_place(whole, "training", "graph", "model", "system").values():
         least = min(groups, key=lambda group: group.place.gpus)
         for group in groups:
             row = group.columns | _counted(group) | salient.provenance(group.runs)

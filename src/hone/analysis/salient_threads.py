@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import ConfigDict
 
+from hone.analysis.csv_records import read_csv_records
 from hone.analysis.provenance import Provenance
 from hone.analysis.tables import Row
-from hone.errors import RecordError
 from hone.records import Record
 
 THEIRS = "salient"
@@ -47,19 +45,7 @@ class Preparation(Record):
 
 def read_preparations(path: Path) -> list[Preparation]:
     """The rows of a benchmark's CSV; raises RecordError naming file, line and field."""
-    try:
-        reader = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise RecordError("no such file", where=str(path)) from None
-    return [_parse(row, f"{path}:{line}") for line, row in enumerate(reader, start=2)]
-
-
-def _parse(row: dict[str, Any], where: str) -> Preparation:
-    try:
-        return Preparation.model_validate({name: value for name, value in row.items() if name and value})
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise RecordError(f"not a time of a sampler: {first['loc'][0]}: {first['msg']}", where=where) from None
+    return read_csv_records(path, Preparation, "a time of a sampler")
 
 
 def thread_rows(preparations: Sequence[Preparation], provenance: Provenance) -> list[Row]:

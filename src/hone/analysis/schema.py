@@ -37,7 +37,7 @@ COLUMNS: dict[str, Column] = {
     "share": Column(
         "float",
         "count over all answers of the row's experiment, model, level and turn; gnn_kernels: the operator's part of an "
-        "epoch with the builtin, on one preparing thread",
+        "epoch with the builtin, on one preparing thread; device_roofline: of the time of all kernels",
     ),
     "answers": Column("int", "all answers of the row's experiment, model, level and turn"),
     "turn": Column("int", "0 is the first answer, the paper's N is turn + 1; astra: 0 is the existing kernel"),
@@ -81,10 +81,7 @@ COLUMNS: dict[str, Column] = {
     "baseline_ms": Column("float", "median time of the baseline in milliseconds"),
     "gpu_held_s": Column("float", "seconds during which a GPU was held; 0 when judged on a CPU"),
     "wall_s": Column("float", "seconds from start to verdict, all phases"),
-    "kernel": Column(
-        "text",
-        "title of the definition; `all`: an experiment's kernels together; `paper`: those of the paper together",
-    ),
+    "kernel": Column("text", "its definition's title; `all`: an experiment's, `paper`: the paper's; or one launch"),
     "kernels": Column("int", "kernels behind the row"),
     "rounds": Column("int", "rounds that the config asks for, the existing kernel not counted"),
     "correct": Column(
@@ -126,6 +123,10 @@ COLUMNS: dict[str, Column] = {
     "bytes": Column("int", "inputs and outputs once each, what is written in place twice: the least that can be moved"),
     "bandwidth_share": Column("float", "floor_us over optimised_us: 1 is the speed of a plain copy"),
     "floor_us": Column("float", "the least time that the GPU can need for these bytes, in microseconds"),
+    "floor_share": Column("float", "floor_us over measured_us: 1 is all that the GPU can do"),
+    "measured_us": Column("float", "microseconds of a batch, each kernel by itself; of an epoch: beside each other"),
+    "flops": Column("int", "floating-point operations of a batch's real rows"),
+    "part": Column("text", "`sampling`, or the training `step`; the device does both at the same time"),
     "floor_source": Column("text", "what floor_us was computed with"),
     "reference": Column(
         "text",
@@ -233,6 +234,7 @@ _SPEEDUP = ("speedup", "ci_low", "ci_high")
 _SHAPE = ("baseline", "baseline_us", "optimised_us", "speedup", "bandwidth_share")
 _PUBLISHED = ("published", "published_source")
 _ANSWER = ("sound", "turn", "sample", "solution")
+_TOKENS = ("cached_input_tokens", "reasoning_tokens")
 _TIMES = ("speedup_low", "speedup_high", "latency_ms", "baseline_ms", "findings")
 
 _SETTINGS = ("training", "model", "gpus", "threads", "fanouts", "batch_size", "hidden", "precision")
@@ -317,7 +319,7 @@ TABLES: dict[str, Table] = {
     "salient_ladder": Table(
         "Each improvement on top of the one before",
         ("dataset", "rung", "epoch_s", "speedup"),
-        ("epoch_std_s", "reference", "speedup_over_pyg", *_SETTINGS, *_COUNTED, *_PUBLISHED),
+        ("epoch_std_s", "batches", "reference", "speedup_over_pyg", *_SETTINGS, *_COUNTED, *_PUBLISHED),
     ),
     "salient_threads": Table(
         "Batch preparation by threads",
@@ -351,6 +353,11 @@ TABLES: dict[str, Table] = {
         ("training", "model", "gpus", "seed"),
     ),
     **KERNEL_TABLES,
+    "device_roofline": Table(
+        "The device system's kernels beside what the GPU can do",
+        ("kernel", "bytes", "flops", "floor_us", "measured_us", "share"),
+        ("part", "floor_share", "floor_source", "dataset", "training"),
+    ),
     "judge_gold": Table(
         "The references judged as solutions",
         ("definition", "status", "speedup", "gpu_held_s", "wall_s"),
@@ -372,13 +379,6 @@ TABLES: dict[str, Table] = {
     "llm_cost": Table(
         "LLM calls, tokens and cost",
         ("experiment", "model", "calls", "input_tokens", "output_tokens", "cost_usd"),
-        (
-            "cached_input_tokens",
-            "reasoning_tokens",
-            "failed_attempts",
-            "prompt_differs",
-            "shared_calls",
-            "price_source",
-        ),
+        (*_TOKENS, "failed_attempts", "prompt_differs", "shared_calls", "price_source"),
     ),
 }

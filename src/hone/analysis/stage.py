@@ -10,6 +10,7 @@ from pathlib import Path
 from hone.analysis import accounting, astra_options, astra_tables, exploits, salient_accuracy, salient_tables, tables
 from hone.analysis.astra import Astra
 from hone.analysis.bandwidth import COPY_BANDWIDTHS, read_copy_bandwidths
+from hone.analysis.device_roofline import roofline_rows
 from hone.analysis.figures import FIGURES, draw, table_of
 from hone.analysis.frames import build_frame
 from hone.analysis.kernels import kernel_rows
@@ -93,6 +94,7 @@ def _salient_rows(found: Salient) -> dict[str, list[tables.Row]]:
         "salient_scaling": salient_tables.scaling_rows(found),
         "salient_timeline": salient_tables.timeline_rows(found),
         "gnn_kernels": kernel_rows(found),
+        "device_roofline": roofline_rows(found.records.rooflines, found.context.provenance),
     }
 
 

@@ -36,6 +36,8 @@ class TrainingJob(Versioned):
     """What `hone.gnn.kernels` made of `kernels: selected` on this machine; empty before, and for `builtin`."""
     objects: dict[str, str] = Field(default_factory=dict)
     """Operator -> path of the shared object that it runs here; the others run the builtin."""
+    max_batches: int | None = None
+    deterministic: bool = False
 
     @classmethod
     def of(cls, key: TrainingKey, training: Training) -> TrainingJob:

@@ -17,6 +17,7 @@ from hone.config_graphs import (
     GraphEntry,
     MusaeGraph,
     OGBGraph,
+    Papers100MLikeGraph,
     PlanetoidGraph,
     SyntheticGraph,
 )
@@ -40,8 +41,14 @@ def prepare(name: str, entry: GraphEntry, output: Path, downloads: Path = DOWNLO
     """Make the folder `output` of the config's graph `name`, replacing one that is there; returns its graph.json.
 
     Raises SourceError when a dataset's file is missing, truncated, not what its checksum says, or denies itself;
-    MachineError when the disk is full.
+    MachineError when the disk is full, or the GPU that is to draw it is missing or too small.
     """
+    if isinstance(entry, Papers100MLikeGraph) and entry.device == "cuda":
+        import torch
+
+        from hone.gnn.datasets.papers100m_files import prepare_on
+
+        return prepare_on(torch.device("cuda"), name, entry, output)
     streams = open_streams(entry, downloads)
     return write_graph(name, streams, output, entry.feature_dtype, entry.memory_mib * MIB)
 

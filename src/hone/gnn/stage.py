@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hone.errors import RecordError
 from hone.files import write_text
@@ -25,6 +25,7 @@ from hone.records.gnn import InferenceFigures, InferenceRun, Split, System, Trai
 if TYPE_CHECKING:
     import torch
 
+    from hone.gnn.device.training import DeviceTrainer
     from hone.gnn.learner import Learner
     from hone.gnn.models import GNN
     from hone.gnn.systems import Pipeline
@@ -118,6 +119,18 @@ def infer(
     write_text(output, run.model_dump_json() + "\n")
 
 
+def roofline(job: TrainingJob, folder: Path, library: Path, *, output: Path) -> None:
+    """Where the time of a training by the system `device` goes, kernel by kernel: rows of a CSV file at `output`.
+
+    Raises MachineError: no GPU, or one that the graph does not fit.
+    """
+    from hone.gnn.device.roofline import write_roofline
+
+    graph, device = Graph.open(folder), _device(job, Ranks())
+    with _trainer(job, graph, library, device, Ranks()) as trainer:
+        write_roofline(cast("DeviceTrainer", trainer), job, environment(job.device), output)
+
+
 def environment(device: str) -> Environment:
     """This machine with its CPU, or its GPU for `cuda`, for a record."""
     from hone.judge.environment import cpu_environment, cuda_environment
@@ -200,7 +213,7 @@ def _trainer(
                 batch_size=graph.info.num_train if job.system == "full_batch" else job.hyper.batch_size,
                 epochs=job.hyper.epochs,
                 validate_every=job.validation.every_epochs if job.validation else 1,
-                patience_epochs=job.hyper.patience_epochs,
+                patience_epochs=job.hyper.patience_epochs, max_batches=job.max_batches,
             )  # fmt: skip
         finally:
             pipeline.close()

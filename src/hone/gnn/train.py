@@ -134,6 +134,8 @@ class Trainer:
     epochs: int
     validate_every: int
     patience_epochs: int | None
+    max_batches: int | None
+    """Of an epoch; None: as many as there are."""
 
     def run(self, progress: Progress, keep: Callable[[Progress], None]) -> bool:
         """Train on from `progress`; `keep` is called after every epoch. Whether it stopped early."""
@@ -158,6 +160,8 @@ class Trainer:
     def _epoch(self, epoch: int) -> EpochFigures:
         ranks = self.learner.ranks
         order = shuffled(self.graph.tensor("train"), self.seed, epoch)
+        if self.max_batches is not None:
+            order = order[: self.max_batches * self.batch_size * ranks.world]
         plan = Plan(order, self.batch_size, epoch, ranks.rank, ranks.world)
         done = self._run(plan)
         due = (epoch + 1) % self.validate_every == 0 or epoch == self.epochs - 1

@@ -5,6 +5,8 @@ import pytest
 import torch
 
 from hone.config_graphs import Papers100MLikeGraph
+from hone.errors import MachineError
+from hone.gnn.datasets import papers100m_files
 from hone.gnn.datasets.papers100m_device import generate_on
 from hone.gnn.datasets.papers100m_like import Law, draw_edges, generate, scrambled, splits
 from hone.gnn.graph import Graph
@@ -101,6 +103,24 @@ def test_the_cpu_as_device_gives_the_graph_of_the_files(graph, entries_a_part):
     made = generate_on(CPU, entry(), entries_a_part)
     for name in ("indptr", "indices", "features", "labels", "train", "valid", "test"):
         assert torch.equal(getattr(made, name), graph.tensor(name)), name
+
+
+@pytest.mark.parametrize("feature_dtype", ["float16", "bfloat16"])
+def test_the_files_of_a_device_hold_its_graph(graph, tmp_path, monkeypatch, feature_dtype):
+    monkeypatch.setattr(papers100m_files, "CHUNK_BYTES", 100_000)
+    info = papers100m_files.prepare_on(CPU, "like", entry(feature_dtype=feature_dtype), tmp_path / "g")
+    made = Graph.open(tmp_path / "g", verify=True)
+    assert made.info == info
+    assert torch.equal(made.tensor("features"), generate_on(CPU, entry(feature_dtype=feature_dtype)).features)
+    same = {name for name, digest in info.sha256.items() if digest == graph.info.sha256[name]}
+    assert same >= {"indptr.npy", "indices.npy", "labels.npy", "train.npy", "valid.npy", "test.npy"}
+
+
+def test_a_graph_of_a_gpu_where_there_is_none_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(MachineError, match="PyTorch sees no GPU"):
+        prepare("like", entry(device="cuda"), tmp_path / "g")
+    assert not (tmp_path / "g").exists()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -38,12 +38,13 @@ def plan_of(epoch, seeds=130):
 def one_by_one(made, epochs):
     """What the loop must come to, batch after batch in one room."""
     part = SagePass(made.weights, made.graph, made.sampler.room, 0.1, made.kernels)
-    place = BatchRoom(made.sampler.room, 3, made.graph.labels.device)
+    place = BatchRoom(made.sampler.room, 3, made.graph.labels.device, 16)
     for epoch in range(epochs):
         made.sampler.begin(plan_of(epoch))
         for _ in range(len(plan_of(epoch))):
             made.sampler.make_ready(1)
             made.sampler.sample(place)
+            part.gather(place)
             part.forward(place, training=True)
             part.backward(place)
             made.weights.update(part.total, place.global_seeds)

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from hone.config_trainings import HyperParameters, Plateau
 from hone.gnn.aggregate import neighbour_mean
-from hone.gnn.device.memory import BatchRoom, Room
+from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler, as_batch
 from hone.gnn.device.weights import Weights
@@ -38,7 +38,7 @@ class Made:
         self.sampler = DeviceSampler(
             graph, self.room, kernels, seed=seed, max_seeds=600, deterministic=True
         )  # fmt: skip
-        self.place = BatchRoom(self.room, 2, graph.labels.device)
+        self.place = BatchRoom(self.room, 2, graph.labels.device, graph.features.shape[1])
         self.plan = Plan(torch.arange(seeds), BATCH)
         self.sampler.begin(self.plan)
         self.sampler.make_ready(1)
@@ -56,6 +56,7 @@ class Made:
         return float(loss.detach()), grads
 
     def gradients(self):
+        self.part.gather(self.place)
         self.part.forward(self.place, training=True)
         self.part.backward(self.place)
         return [gradient[:, :CLASSES] if n == 2 else gradient for n, gradient in enumerate(self.weights.gradients)]
@@ -92,6 +93,19 @@ def test_gradients_are_those_of_autograd(kernels, device_graph):
     assert float(made.part.total) / BATCH == pytest.approx(loss, rel=2e-3)
 
 
+def test_gradients_of_a_hub_of_leaves_and_of_an_isolated_node(kernels, device):
+    nodes, isolated = 60, 1
+    leaves = torch.tensor([node for node in range(1, nodes) if node != isolated])
+    degrees = torch.ones(nodes, dtype=torch.int64)
+    degrees[0], degrees[isolated] = len(leaves), 0
+    indices = torch.cat([leaves, torch.zeros(len(leaves), dtype=torch.int64)]).int()
+    features = torch.randn(nodes, 16, generator=torch.Generator().manual_seed(3)).bfloat16()
+    arrays = torch.cat([torch.zeros(1).long(), degrees.cumsum(0)]), indices, features, torch.arange(nodes) % CLASSES
+    made = Made(kernels, DeviceGraph(*(array.to(device) for array in arrays)))
+    for found, expected in zip(made.gradients(), made.expected()[1], strict=True):
+        assert off(found, expected) < 0.01
+
+
 def test_rows_that_are_not_there_count_nothing(kernels, device_graph):
     tight = Made(kernels, device_graph, seeds=9)
     wide = Made(kernels, device_graph, seeds=9, room=Room((BATCH, 400, 900), FANOUTS))
@@ -112,13 +126,13 @@ def test_a_batch_without_seeds_changes_nothing(kernels, device_graph):
 
 def test_neighbours_are_averaged_as_in_float64(kernels, device_graph):
     made = Made(kernels, device_graph)
-    made.part.forward(made.place, training=True)
+    made.part.gather(made.place)
     batch = as_batch(made.place, 0, 0)
     features, block = device_graph.features.cpu()[batch.nodes.long()].double(), batch.blocks[0]
     for row in range(block.num_dst):
         rows = block.indices[block.indptr[row] : block.indptr[row + 1]].long()
         mean = features[rows].mean(0) if len(rows) else torch.zeros(features.shape[1], dtype=torch.float64)
-        found = made.part._inputs[0][row].cpu().double()
+        found = made.place.first_input[row].cpu().double()
         assert torch.allclose(found, torch.cat([mean, features[row]]), rtol=2**-8, atol=1e-6)
 
 

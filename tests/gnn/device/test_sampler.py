@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from hone.config_trainings import MAX_DEVICE_FANOUT
 from hone.errors import ConfigError
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.sampler import DeviceSampler, as_batch
@@ -102,6 +103,10 @@ def test_the_map_is_cleared_before_its_tags_run_out(kernels, device_graph, small
         assert_same(as_batch(place, index, 0), theirs.sample(plan.seeds(index), index, 0))
 
 
+def test_the_config_knows_the_kernels_largest_fan_out(kernels):
+    assert kernels.max_fanout == MAX_DEVICE_FANOUT
+
+
 @pytest.mark.parametrize("fanout", [0, -1, 33])
 def test_fanouts_that_the_kernels_have_no_registers_for(kernels, device_graph, fanout):
     with pytest.raises(ConfigError, match="another system"):
@@ -109,21 +114,23 @@ def test_fanouts_that_the_kernels_have_no_registers_for(kernels, device_graph, f
 
 
 def star(leaves):
-    """A hub with so many leaves, a node of degree one beside them, and an isolated node."""
-    hub, last = 0, leaves + 1
-    rows = [list(range(1, leaves + 1)), *[[hub]] * leaves, [hub], []]
-    indptr = torch.tensor([0, *torch.tensor([len(row) for row in rows]).cumsum(0).tolist()])
-    return indptr, torch.tensor([node for row in rows for node in row], dtype=torch.int32), last
+    """A hub with so many leaves behind it, a node of degree one beside them, and an isolated node."""
+    indptr = torch.arange(leaves - 1, 2 * leaves + 3)
+    indptr[0], indptr[-1] = 0, 2 * leaves + 1
+    indices = torch.zeros(2 * leaves + 1, dtype=torch.int32)  # of leaves, and of the node beside them: the hub
+    indices[:leaves] = torch.arange(1, leaves + 1)
+    return indptr, indices, leaves + 1
 
 
-def test_a_hub_a_node_of_degree_one_and_an_isolated_node(kernels, device):
-    indptr, indices, single = star(5000)
-    arrays = (indptr, indices, torch.zeros(5003, 8, dtype=torch.bfloat16), torch.zeros(5003).long())
+@pytest.mark.parametrize("leaves", [5000, 10_000_000])
+def test_a_hub_a_node_of_degree_one_and_an_isolated_node(kernels, device, leaves):
+    indptr, indices, single = star(leaves)
+    arrays = (indptr, indices, torch.zeros(1, 8, dtype=torch.bfloat16), torch.zeros(leaves + 3).long())
     graph = DeviceGraph(*(array.to(device) for array in arrays))
     plan = Plan(torch.tensor([0, single, single + 1]), 3)
     ((place, _),) = sampled(kernels, graph, plan, fanouts=(4, 3))
     found = as_batch(place, 0, 0)
     assert found.blocks[-1].indptr.tolist() == [0, 4, 5, 5]
     drawn = found.nodes[found.blocks[-1].indices[:4]].tolist()
-    assert len(set(drawn)) == 4 and all(1 <= node <= 5000 for node in drawn)
+    assert len(set(drawn)) == 4 and all(1 <= node <= leaves for node in drawn)
     assert found.nodes[found.blocks[-1].indices[4]] == 0

@@ -1,10 +1,15 @@
 """The system `device` from files to files, beside the other systems."""
 
+from contextlib import contextmanager
+
 import pytest
 import torch
 
+from hone.analysis.device_roofline import read_kernel_times
 from hone.errors import MachineError
-from hone.gnn.device import training
+from hone.gnn import stage
+from hone.gnn.device import roofline, training
+from hone.gnn.device.native import Library
 from hone.gnn.stage import infer, train
 from hone.records import InferenceRun, TrainingRun
 from tests.gnn.blocks import interrupted_after_two_epochs, job
@@ -12,8 +17,8 @@ from tests.gnn.blocks import interrupted_after_two_epochs, job
 
 def told(device, **options):
     options = {"epochs": 4, "precision": "bfloat16", **options}
-    # The config refuses the system until it has been seen on a GPU; on a CPU it exists for tests alone.
-    return job("pipelined", **options).model_copy(update={"system": "device", "device": device.type})
+    # The config asks for a GPU: on a CPU the system exists for tests alone.
+    return job("device", **options, device="cuda").model_copy(update={"device": device.type})
 
 
 def run(work, graph, library, folder):
@@ -56,6 +61,58 @@ def test_an_interrupted_training_goes_on(small_graph, compiled, device, tmp_path
     resumed = run(work, small_graph, compiled, tmp_path / "broken")
     assert [epoch.loss for epoch in resumed.epochs] == pytest.approx([epoch.loss for epoch in whole.epochs], rel=1e-3)
     assert [epoch.learning_rate for epoch in resumed.epochs] == [epoch.learning_rate for epoch in whole.epochs]
+
+
+def test_a_deterministic_training_gives_the_same_bits_twice(small_graph, compiled, device, tmp_path):
+    work = told(device, deterministic=True, epochs=2, max_batches=3)
+    found = [run(work, small_graph, compiled, tmp_path / name) for name in ("once", "twice")]
+    assert [epoch.loss for epoch in found[0].epochs] == [epoch.loss for epoch in found[1].epochs]
+    states = [torch.load(tmp_path / name / "run.pt")["parameters"] for name in ("once", "twice")]
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+    assert [epoch.batches for epoch in found[0].epochs] == [3, 3]
+
+
+LAUNCHED = {
+    "relabel": ["number_nodes", "relabel", "offset_readers", "list_readers"],
+    "loss": ["loss_and_gradient"],
+}
+
+
+@contextmanager
+def launches(monkeypatch):
+    """Names of all kernels that are put on a stream, products among them."""
+    found, call, product = [], Library.call, torch.mm
+
+    def called(library, name, *arguments):
+        found.extend(f"hone::{kernel}(" for kernel in LAUNCHED.get(name, [name]))
+        return call(library, name, *arguments)
+
+    def multiplied(*arguments, **options):
+        found.append("gemm")
+        return product(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Library, "call", called)
+        patch.setattr(torch, "mm", multiplied)
+        yield found
+
+
+def test_the_kernels_of_a_training_have_a_row_each(small_graph, compiled, device, tmp_path, monkeypatch):
+    def watched(loop, plan, batches):
+        with launches(monkeypatch) as names:
+            assert len(list(loop.one_by_one(plan, batches))) == batches
+        return [roofline.Launch(name, at, 1.0) for at, name in enumerate(names)]
+
+    monkeypatch.setattr(roofline, "watched", watched)
+    monkeypatch.setattr(roofline, "best_of", lambda device: roofline.Machine(4e6, 8e8))
+    stage.roofline(told(device), small_graph.path, compiled, output=tmp_path / "times.csv")
+    rows = read_kernel_times(tmp_path / "times.csv")
+    times = {row.kernel: row.measured_us for row in rows}
+    assert len(times) == len(rows) == 30
+    several = {name: time for name, time in times.items() if time != 1.0}
+    assert set(several) - {roofline.ALL, roofline.EPOCH} == {f"products, layer {n} backward" for n in (2, 3)}
+    assert times[roofline.ALL] == pytest.approx(28 + 2)
+    assert rows[-2].share == pytest.approx(1.0)
 
 
 def test_a_graph_that_does_not_fit_is_said_before_it_is_loaded(small_graph, monkeypatch):

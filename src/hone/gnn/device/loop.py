@@ -7,7 +7,7 @@ batch there can be: no batch is ever cut short.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ import torch
 from hone.gnn.device.memory import BatchRoom, Room
 from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler
+from hone.gnn.device.streams import IN_TURN, Aside
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,14 +32,15 @@ GROUP = 4
 """Batches of a launch."""
 AHEAD = 2
 """Groups that there is room for: one is trained, the next is sampled."""
+URGENT = -1
+"""A stream's priority above the others'."""
 
 
 class Group:
-    """Rooms of a group's batches, its two graphs, and what the host sees of it."""
+    """Rooms of a group's batches, and its two graphs."""
 
-    def __init__(self, room: Room, layers: int, device: torch.device, size: int) -> None:
-        self.rooms = [BatchRoom(room, layers, device) for _ in range(size)]
-        self.overflows = torch.zeros(size, dtype=torch.int32, pin_memory=device.type == "cuda")
+    def __init__(self, room: Room, layers: int, device: torch.device, size: int, width: int) -> None:
+        self.rooms = [BatchRoom(room, layers, device, width) for _ in range(size)]
         self.sample: Callable[[], object] | None = None
         self.train: Callable[[], object] | None = None
         self.sampled, self.trained = _event(device), _event(device)
@@ -52,14 +54,15 @@ class DeviceLoop:
         ranks: Ranks, *, group: int = GROUP,
     ) -> None:  # fmt: skip
         """Rooms are the sampler's. Graphs are captured when the first epoch begins."""
-        self._graph, self._weights, self._sampler = graph, weights, sampler
+        self.graph, self.weights, self._sampler = graph, weights, sampler
         self._dropout, self._library, self._ranks = dropout, library, ranks
         self._device = graph.features.device
         self._layers = len(sampler.room.fanouts)
         self._pass = SagePass(weights, graph, sampler.room, dropout, library)
-        self._groups = [Group(sampler.room, self._layers, self._device, group) for _ in range(AHEAD)]
+        self._width = weights.widths[0]
+        self._groups = [Group(sampler.room, self._layers, self._device, group, self._width) for _ in range(AHEAD)]
         self._largest: tuple[DeviceSampler, BatchRoom, SagePass] | None = None
-        self._side = _stream(self._device)
+        self._side, self._aside = _stream(self._device), Aside(_stream(self._device))
         self.overflows = 0
         """Batches so far that did not fit into their room."""
 
@@ -80,6 +83,22 @@ class DeviceLoop:
             self._train(number, first, counts[number], plan)
         return float(self._take_loss())
 
+    def one_by_one(self, plan: Plan, batches: int) -> Iterator[BatchRoom]:
+        """Train on an epoch's first batches, which fit, one after the other on one stream: for those who look on."""
+        room = self._groups[0].rooms[0]
+        self._sampler.begin(plan)
+        for _ in range(batches):
+            self._sampler.make_ready(1)
+            self._sampler.sample(room)
+            self._pass.gather(room)
+            self._step(self._pass, room, IN_TURN)
+            yield room
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether sums are in the same order every time."""
+        return self._sampler.deterministic
+
     # ------------------------------------------------------------------------------------------------ one group
 
     def _sample(self, number: int, count: int) -> None:
@@ -95,9 +114,9 @@ class DeviceLoop:
             _record(group.sampled)
 
     def _sample_all(self, group: Group, count: int) -> None:
-        for place, room in enumerate(group.rooms[:count]):
+        for room in group.rooms[:count]:
             self._sampler.sample(room)
-            group.overflows[place : place + 1].copy_(room.overflow, non_blocking=True)
+            self._pass.gather(room)  # of rows that are there, also for a batch that did not fit
 
     def _train(self, number: int, first: int, count: int, plan: Plan) -> None:
         """Train on a group as soon as it has been sampled."""
@@ -105,59 +124,64 @@ class DeviceLoop:
         _wait(group.sampled)
         if group.sampled is not None:
             group.sampled.synchronize()  # it was sampled while the group before was trained
-        overflowed = group.overflows[:count].tolist()
+        overflowed = [bool(room.seen_overflow) for room in group.rooms[:count]]
         if group.train is not None and count == len(group.rooms) and not any(overflowed):
             group.train()
         else:
             for place in range(count):
-                self._step(self._pass, group.rooms[place]) if not overflowed[place] else self._again(
-                    first + place, plan
-                )
+                if overflowed[place]:
+                    self._again(first + place, plan)
+                else:
+                    self._step(self._pass, group.rooms[place], self._aside)
         _record(group.trained)
 
-    def _step(self, part: SagePass, room: BatchRoom) -> None:
+    def _step(self, part: SagePass, room: BatchRoom, aside: Aside) -> None:
         part.forward(room, training=True)
-        part.backward(room)
+        part.backward(room, aside)
         if self._ranks.world > 1:
-            torch.distributed.all_reduce(self._weights.gradient)
+            torch.distributed.all_reduce(self.weights.gradient)
             torch.distributed.all_reduce(part.total)
-        self._weights.update(part.total, room.global_seeds)
+        self.weights.update(part.total, room.global_seeds)
 
     def _again(self, index: int, plan: Plan) -> None:
         """Sample a batch that did not fit with room for any, and step on it."""
         self.overflows += 1
         if self._largest is None:
             fanouts = self._sampler.room.fanouts
-            room = Room.largest(self._sampler.room.nodes[0], fanouts, len(self._graph.labels))
+            room = Room.largest(self._sampler.room.nodes[0], fanouts, len(self.graph.labels))
             sampler = self._sampler.with_room(room)
-            part = SagePass(self._weights, self._graph, room, self._dropout, self._library)
-            self._largest = (sampler, BatchRoom(room, self._layers, self._device), part)
+            part = SagePass(self.weights, self.graph, room, self._dropout, self._library)
+            self._largest = (sampler, BatchRoom(room, self._layers, self._device, self._width), part)
         sampler, place, part = self._largest
         sampler.begin(plan, index)
         sampler.make_ready(1)
         sampler.sample(place)
-        self._step(part, place)
+        part.gather(place)
+        self._step(part, place, self._aside)
 
     # -------------------------------------------------------------------------------------------------- graphs
 
     def _capture(self, plan: Plan) -> None:
         """Make the graphs of all groups; parameters and losses stay as they are."""
-        before = {name: tensor.clone() for name, tensor in self._weights.state().items()}
+        before = {name: tensor.clone() for name, tensor in self.weights.state().items()}
         with self._sampling():
             self._sampler.begin(plan)
             self._sampler.make_ready(2 * len(self._groups[0].rooms))
             self._sample_all(self._groups[0], 1)
         torch.cuda.synchronize(self._device)
-        self._step(self._pass, self._groups[0].rooms[0])  # libraries choose their kernels when they are first used
+        self._step(
+            self._pass, self._groups[0].rooms[0], self._aside
+        )  # libraries choose their kernels when they are first used
+        first = _stream(self._device, URGENT)  # where both want a processor: nothing waits for the sampling
         for group in self._groups:
             group.sample = self._graph_of(partial(self._sample_all, group, len(group.rooms)), self._side)
-            group.train = self._graph_of(partial(self._train_all, group), None)
-        self._weights.load_state(before)
+            group.train = self._graph_of(partial(self._train_all, group), first)
+        self.weights.load_state(before)
         self._take_loss()
 
     def _train_all(self, group: Group) -> None:
         for room in group.rooms:
-            self._step(self._pass, room)
+            self._step(self._pass, room, self._aside)
 
     @staticmethod
     def _graph_of(work: Callable[[], object], stream: torch.cuda.Stream | None) -> Callable[[], object]:
@@ -171,13 +195,13 @@ class DeviceLoop:
         return torch.cuda.stream(self._side) if self._side is not None else nullcontext()
 
     def _take_loss(self) -> Tensor:
-        total = self._weights.loss_sum.clone()
-        self._weights.loss_sum.zero_()
+        total = self.weights.loss_sum.clone()
+        self.weights.loss_sum.zero_()
         return total
 
 
 def measured_room(
-    sampler: DeviceSampler, plan: Plan, layers: int, *, batches: int = 32, sigmas: float = 6.0, multiple: int = 128
+    sampler: DeviceSampler, plan: Plan, layers: int, *, batches: int = 64, sigmas: float = 4.0, multiple: int = 128
 ) -> Room:
     """Room for nearly every batch: mean and so many standard deviations over some, with a sampler that has all room."""
     most = sampler.room
@@ -195,8 +219,8 @@ def measured_room(
     return Room((most.nodes[0], *nodes[1:]), most.fanouts)
 
 
-def _stream(device: torch.device) -> torch.cuda.Stream | None:
-    return torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+def _stream(device: torch.device, priority: int = 0) -> torch.cuda.Stream | None:
+    return torch.cuda.Stream(device, priority) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
 
 
 def _event(device: torch.device) -> torch.cuda.Event | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hone.gnn.graph import Graph
 
 
-ROWS_A_COPY = 1 << 22
+BYTES_A_COPY = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,33 @@ class DeviceGraph:
         features = graph.tensor("features")
         narrow = features.dtype if features.dtype in (torch.float16, torch.bfloat16) else torch.bfloat16
         width = -(-features.shape[1] // 8) * 8
-        padded = torch.zeros(len(features), width, dtype=narrow, device=device)
-        for first in range(0, len(features), ROWS_A_COPY):  # never all of them twice on the device
-            part = slice(first, first + ROWS_A_COPY)
-            padded[part, : features.shape[1]] = features[part].to(device).to(narrow)
-        arrays = (graph.tensor(name).to(device) for name in ("indptr", "indices", "labels"))
-        indptr, indices, labels = arrays
-        return cls(indptr, indices, padded, labels)
+        indptr, indices, labels = (graph.tensor(name) for name in ("indptr", "indices", "labels"))
+        return cls(
+            indptr=_brought(indptr, torch.empty_like(indptr, device=device)),
+            indices=_brought(indices, torch.empty_like(indices, device=device)),
+            features=_brought(features, torch.zeros(len(features), width, dtype=narrow, device=device)),
+            labels=_brought(labels, torch.empty_like(labels, device=device)),
+        )
 
     @property
     def view(self) -> GraphView:
         """For the kernels."""
         return GraphView(address(self.indptr), address(self.indices))
+
+
+def _brought(source: Tensor, target: Tensor) -> Tensor:
+    """The target with the source's rows in its first columns.
+
+    They go through page-locked memory, into which all cores copy: out of a file's map a GPU takes a few GB a second.
+    """
+    rows = max(1, BYTES_A_COPY // (source[:1].nbytes or 1))
+    pinned = torch.empty_like(source[:rows], pin_memory=target.is_cuda)
+    columns = () if source.dim() == 1 else (slice(source.shape[1]),)
+    for first in range(0, len(source), rows):
+        part = source[first : first + rows]
+        there = pinned[: len(part)].copy_(part).to(target.device)
+        target[(slice(first, first + rows), *columns)] = there.to(target.dtype)
+    return target
 
 
 @dataclass(frozen=True)
@@ -99,16 +114,21 @@ class HopRoom:
 class BatchRoom:
     """Room for one batch, from its seeds to its loss; used again for every batch that takes its turn here."""
 
-    def __init__(self, room: Room, layers: int, device: torch.device) -> None:
+    def __init__(self, room: Room, layers: int, device: torch.device, width: int = 0) -> None:
+        """`width`: of the features, for a batch that goes through a model; 0: one that is sampled and no more."""
         self.room = room
         self.sizes = torch.zeros(len(room.fanouts) + 1, dtype=torch.int32, device=device)
         """Nodes after each hop, as far as they are numbered."""
         self.overflow = torch.zeros(1, dtype=torch.int32, device=device)
         """1 when there was too little room: the batch is of no use."""
+        self.seen_overflow = torch.zeros(1, dtype=torch.int32, pin_memory=device.type == "cuda")
+        """The same in the host's memory, as soon as the batch has been waited for."""
         self.global_seeds = torch.zeros(1, dtype=torch.int32, device=device)
         self.nodes = torch.zeros(room.nodes[-1], dtype=torch.int32, device=device)
         self.locals = torch.zeros(room.slots, dtype=torch.int32, device=device)
         self.keys = torch.zeros(layers, dtype=torch.int64, device=device)
+        self.first_input = torch.zeros(room.nodes[-1], 2 * width, dtype=torch.bfloat16, device=device)
+        """[mean of the neighbours | own row] of the features."""
         self.hops: list[HopRoom] = []
         first = room.nodes[0]
         for index, (rows, fanout) in enumerate(zip(room.nodes, room.fanouts, strict=True)):

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from hone.gnn.device.streams import IN_TURN, Aside
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -32,50 +34,59 @@ class SagePass:
         widths = weights.widths
         rows = [room.nodes[self._hop(layer)] for layer in range(self._layers)]
 
-        def matrices(widths: list[int]) -> list[Tensor]:
+        def matrices(rows: list[int], widths: list[int]) -> list[Tensor]:
             pairs = zip(rows, widths, strict=True)
             return [torch.zeros(n, width, dtype=torch.bfloat16, device=device) for n, width in pairs]
 
-        self._inputs, self._input_gradients = (matrices([2 * width for width in widths[:-1]]) for _ in range(2))
-        self._states = matrices(widths[1:])
+        behind_first = rows[1:], [2 * width for width in widths[1:-1]]
+        self._inputs, self._input_gradients = matrices(*behind_first), matrices(*behind_first)
+        """Of the layers behind the first one; its own input is the batch's."""
+        self._states = matrices(rows, widths[1:])
         self._losses = torch.zeros(rows[-1], device=device)
         self.total = torch.zeros(1, dtype=torch.float64, device=device)
         """Sum of the losses of the batch that has gone backward."""
 
+    def gather(self, batch: BatchRoom) -> None:
+        """The first layer's input, `forward` comes after it: no weight has a say in it, so that it is made ahead."""
+        hop, features, width = batch.hops[-1].view, self._graph.features, self._weights.widths[0]
+        is_half = int(features.dtype == torch.float16)
+        self._library.call("mean_of_features", hop, batch.nodes, features, is_half, width, batch.first_input)
+
     def forward(self, batch: BatchRoom, *, training: bool) -> Tensor:
         """Scores (seeds' room, classes filled up to a multiple of 8) bfloat16."""
-        call, widths = self._library.call, self._weights.widths
-        share = self._dropout if training else 0.0
-        for layer in range(self._layers):
-            hop = batch.hops[self._hop(layer)].view
-            if layer == 0:
-                features = self._graph.features
-                is_half = int(features.dtype == torch.float16)
-                call("mean_of_features", hop, batch.nodes, features, is_half, widths[0], self._inputs[0])
-            else:
-                dropout = batch.dropout(layer - 1, share)
-                call("mean_of_states", hop, self._states[layer - 1], widths[layer], dropout, self._inputs[layer])
-            torch.mm(self._inputs[layer], self._weights.rounded[layer], out=self._states[layer])
+        widths, share = self._weights.widths, self._dropout if training else 0.0
+        torch.mm(batch.first_input, self._weights.rounded[0], out=self._states[0])
+        for layer in range(1, self._layers):
+            hop, inputs = batch.hops[self._hop(layer)].view, self._inputs[layer - 1]
+            dropout = batch.dropout(layer - 1, share)
+            self._library.call("mean_of_states", hop, self._states[layer - 1], widths[layer], dropout, inputs)
+            torch.mm(inputs, self._weights.rounded[layer], out=self._states[layer])
         return self._states[-1]
 
-    def backward(self, batch: BatchRoom) -> None:
-        """After `forward` in training: the gradient of the global batch's mean loss, to the weights' `gradients`."""
+    def backward(self, batch: BatchRoom, aside: Aside = IN_TURN) -> None:
+        """After `forward` in training: the gradient of the global batch's mean loss, to the weights' `gradients`.
+
+        What the layers below do not wait for is done aside.
+        """
         call, scores, weights = self._library.call, self._states[-1], self._weights
         call(
             "loss", batch.sizes, batch.nodes, self._graph.labels, scores, len(scores), weights.classes,
             scores.shape[1], batch.global_seeds, self._losses, scores,
         )  # fmt: skip
-        call("sum_losses", self._losses, len(self._losses), self.total)
-        for layer in range(self._layers - 1, -1, -1):
-            product(self._inputs[layer].T, self._states[layer], weights.gradients[layer])
-            if layer == 0:
-                return
-            torch.mm(self._states[layer], weights.rounded[layer].T, out=self._input_gradients[layer])
-            hop, below = batch.hops[self._hop(layer)], self._states[layer - 1]
+        with aside():
+            call("sum_losses", self._losses, len(self._losses), self.total)
+        for layer in range(self._layers - 1, 0, -1):
+            gradient, below = self._input_gradients[layer - 1], self._states[layer - 1]
+            hop = batch.hops[self._hop(layer)]
+            with aside():
+                product(self._inputs[layer - 1].T, self._states[layer], weights.gradients[layer])
+            torch.mm(self._states[layer], weights.rounded[layer].T, out=gradient)
             call(
-                "gradient_of_states", hop.view, hop.offsets, hop.readers, self._input_gradients[layer], below,
-                weights.widths[layer], batch.dropout(layer - 1, self._dropout), below,
+                "gradient_of_states", hop.view, hop.offsets, hop.readers, gradient, below, weights.widths[layer],
+                batch.dropout(layer - 1, self._dropout), below,
             )  # fmt: skip
+        product(batch.first_input.T, self._states[0], weights.gradients[0])
+        aside.join()
 
     def _hop(self, layer: int) -> int:
         return self._layers - 1 - layer

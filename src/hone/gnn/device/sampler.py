@@ -42,7 +42,7 @@ class DeviceSampler:
         self._options = {
             "seed": seed, "max_seeds": max_seeds, "world": world, "rank": rank, "deterministic": deterministic,
         }  # fmt: skip
-        self._deterministic, self._rank = deterministic, rank
+        self.deterministic, self._rank = deterministic, rank
         bits = max(1, (room.slots - 1).bit_length())
         self._batches_a_map = (1 << (32 - bits)) - 2
         self._drawn = 0
@@ -80,17 +80,16 @@ class DeviceSampler:
         call, progress = self._library.call, self._progress
         call(
             "begin_batch", progress, self._map, self._order, batch.nodes, batch.locals, batch.sizes,
-            batch.global_seeds, batch.overflow, self.room.nodes[0],
+            batch.global_seeds, batch.overflow, self.room.nodes[0], self._rank, batch.keys, len(batch.keys),
         )  # fmt: skip
         for hop in batch.hops:
             call("draw", progress, self.graph.view, self._map, batch.nodes, hop.view, int(hop.last))
             if not hop.last:
                 call(
                     "relabel", progress, self._map, hop.view, batch.nodes, batch.locals, hop.counts, hop.ranks,
-                    hop.offsets, hop.readers, self._published, batch.overflow, int(self._deterministic),
+                    hop.offsets, hop.readers, self._published, batch.overflow, int(self.deterministic),
                 )  # fmt: skip
-        call("dropout_keys", progress, self._rank, batch.keys, len(batch.keys))
-        call("end_batch", progress)
+        call("end_batch", progress, batch.overflow, batch.seen_overflow)
 
 
 def as_batch(room: BatchRoom, index: int, epoch: int) -> Batch:

@@ -17,6 +17,7 @@ from hone.gnn.device.native import Library
 from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.weights import Weights
+from hone.gnn.device.work import BatchCounts
 from hone.gnn.distributed import sum_over_ranks
 from hone.gnn.observer import SpanObserver
 from hone.gnn.seeds import Plan, derived_seed, shuffled
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from hone.gnn.graph import Graph
     from hone.gnn.job import TrainingJob
     from hone.gnn.models import GNN
+    from hone.records.gnn import Span
 
 COUNTED_BATCHES = 8
 GIB = 1 << 30
@@ -69,6 +71,10 @@ class DeviceTrainer(Trainer):
     """Of a batch, all hops, as some batches had it."""
     sampled_edges: float
 
+    def timeline(self, batches: int) -> tuple[Span, ...]:
+        """None: batches overlap in graphs that nobody looks into."""
+        return ()
+
     def _run(self, plan: Plan) -> Epoch:
         self.observer.begin_epoch()
         begun_s = time.perf_counter()
@@ -95,9 +101,9 @@ def device_trainer(
     plan = Plan(order, job.hyper.batch_size, 0, ranks.rank, ranks.world)
     ample = DeviceSampler(
         arrays, Room.largest(job.hyper.batch_size, job.hyper.fanouts, graph.info.num_nodes), kernels, seed=seed,
-        max_seeds=len(order), world=ranks.world, rank=ranks.rank,
+        max_seeds=len(order), world=ranks.world, rank=ranks.rank, deterministic=job.deterministic,
     )  # fmt: skip
-    nodes, edges = _counted(ample, plan, job.layers)
+    counts = _counted(ample, plan, job.layers)
     sampler = ample.with_room(measured_room(ample, plan, job.layers))
     loop = DeviceLoop(arrays, weights, sampler, job.hyper.dropout, kernels, ranks)
     learner = DeviceLearner(weights, device, ranks)
@@ -105,7 +111,8 @@ def device_trainer(
         graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, weights, kernels, ranks),
         seed=job.seed, batch_size=job.hyper.batch_size, epochs=job.hyper.epochs,
         validate_every=job.validation.every_epochs if job.validation else 1,
-        patience_epochs=job.hyper.patience_epochs, loop=loop, unique_nodes=nodes, sampled_edges=edges,
+        patience_epochs=job.hyper.patience_epochs, max_batches=job.max_batches, loop=loop,
+        unique_nodes=counts.feature_rows, sampled_edges=counts.edges,
     )  # fmt: skip
 
 
@@ -119,7 +126,7 @@ class DeviceInference:
         room = Room.largest(batch_size, fanouts, len(graph.labels))
         self._graph, self._weights = graph, weights
         self._sampler = DeviceSampler(graph, room, library, seed=seed, max_seeds=max_seeds)
-        self._place = BatchRoom(room, len(fanouts), graph.labels.device)
+        self._place = BatchRoom(room, len(fanouts), graph.labels.device, weights.widths[0])
         self._pass = SagePass(weights, graph, room, 0.0, library)
 
     def count_correct(self, plan: Plan) -> Tensor:
@@ -131,6 +138,7 @@ class DeviceInference:
         for _ in range(len(plan)):
             self._sampler.make_ready(1)
             self._sampler.sample(place)
+            self._pass.gather(place)
             scores = self._pass.forward(place, training=False)[:, : self._weights.classes]
             labels = self._graph.labels[place.nodes[: plan.batch_size].long()]
             correct += ((scores.argmax(dim=1) == labels) & (rows < place.sizes[0])).sum()
@@ -186,20 +194,13 @@ def _validation(
     return lambda _: int(sum_over_ranks(inference.count_correct(plan), ranks)) / len(nodes)
 
 
-def _counted(sampler: DeviceSampler, plan: Plan, layers: int) -> tuple[float, float]:
-    """Mean distinct nodes and sampled edges over some batches."""
+def _counted(sampler: DeviceSampler, plan: Plan, layers: int) -> BatchCounts:
+    """The mean over some batches."""
     place = BatchRoom(sampler.room, layers, sampler.graph.labels.device)
     sampler.begin(plan)
-    nodes = edges = 0
-    batches = min(COUNTED_BATCHES, len(plan))
-    for _ in range(batches):
+    found = []
+    for _ in range(min(COUNTED_BATCHES, len(plan))):
         sampler.make_ready(1)
         sampler.sample(place)
-        sizes = place.sizes.tolist()
-        last = place.hops[-1]
-        rows, fanout = sizes[len(place.hops) - 1], sampler.room.fanouts[-1]
-        drawn = last.neighbours.view(-1, fanout)[:rows]
-        there = torch.arange(fanout, device=drawn.device)[None, :] < last.degrees[:rows, None]
-        nodes += len(torch.unique(torch.cat([place.nodes[:rows], drawn[there]])))
-        edges += sum(int(hop.degrees[: sizes[number]].sum()) for number, hop in enumerate(place.hops))
-    return nodes / max(1, batches), edges / max(1, batches)
+        found.append(BatchCounts.of(place, sampler.graph))
+    return BatchCounts.mean(found)

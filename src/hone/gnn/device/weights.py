@@ -64,8 +64,7 @@ class Weights:
 
     def update(self, total: Tensor, global_seeds: Tensor) -> None:
         """Take account of a batch's summed loss, then one step of Adam; can be captured."""
-        self._library.call("note_loss", total, global_seeds, self.loss_sum, self.rate, self._plateau)
-        self._steps += 1
+        self._library.call("note_loss", total, global_seeds, self.loss_sum, self.rate, self._steps, self._plateau)
         self._library.call(
             "adam", len(self.parameters), self.gradient, self.parameters, self._first, self._second, self._rounded,
             self.rate, self._steps, BETA1, BETA2, EPSILON, self._hyper.weight_decay,

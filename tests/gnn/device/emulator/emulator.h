@@ -43,7 +43,7 @@ struct Machine {
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::function<void()> work;
   unsigned current = 0;
-  float exchange[1024];
+  uint32_t exchange[1024];
 };
 
 inline Machine machine;
@@ -106,13 +106,30 @@ Launch<Kernel> launch(Kernel kernel, unsigned blocks, unsigned threads) {
 
 inline void __syncthreads() { emulator::barrier(); }
 
-inline float __shfl_xor_sync(unsigned, float value, int distance) {
-  const unsigned me = threadIdx.x;
-  emulator::machine.exchange[me] = value;
-  emulator::barrier();
-  const float other = emulator::machine.exchange[me ^ static_cast<unsigned>(distance)];
-  emulator::barrier();
-  return other;
+namespace emulator {
+
+// What the thread `other` of this block hands over, 32 bits of it; every thread of the block takes part.
+template <class T>
+T exchanged(T value, unsigned other) {
+  static_assert(sizeof(T) == sizeof(uint32_t));
+  std::memcpy(&machine.exchange[threadIdx.x], &value, sizeof value);
+  barrier();
+  T theirs;
+  std::memcpy(&theirs, &machine.exchange[other], sizeof theirs);
+  barrier();
+  return theirs;
+}
+
+}  // namespace emulator
+
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int distance) {
+  return emulator::exchanged(value, threadIdx.x ^ static_cast<unsigned>(distance));
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, int distance) {
+  const unsigned me = threadIdx.x, step = static_cast<unsigned>(distance);
+  return emulator::exchanged(value, me % 32 >= step ? me - step : me);
 }
 
 template <class T>
@@ -134,7 +151,6 @@ T atomicExch(T* place, T value) {
   return before;
 }
 
-inline int __popc(unsigned word) { return __builtin_popcount(word); }
 inline float2 make_float2(float x, float y) { return {x, y}; }
 inline float __uint_as_float(uint32_t word) {
   float value;

@@ -21,7 +21,8 @@ __device__ inline void factors(const Dropout& dropout, const Eight& values, int6
     return;
   }
   const uint64_t place = static_cast<uint64_t>(row) << 16 | static_cast<uint32_t>(column);
-  const uint64_t bits[2] = {mix(*dropout.key + kGolden * (2 * place)), mix(*dropout.key + kGolden * (2 * place + 1))};
+  const uint64_t first = *dropout.key + kGolden * (2 * place);
+  const uint64_t bits[2] = {mix(first), mix(first + kGolden)};
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const float2 pair = widen<__nv_bfloat16>(values.words[i]);
@@ -31,11 +32,16 @@ __device__ inline void factors(const Dropout& dropout, const Eight& values, int6
   }
 }
 
-// The keys of a batch's dropout, one for each layer; a batch of another rank has others.
-__global__ void dropout_keys(const Progress* progress, uint64_t rank, uint64_t* keys, int layers) {
-  const int64_t layer = global_thread();
-  if (layer >= layers) return;
-  keys[layer] = hop_key(mix(progress->seed) ^ rank, progress->epoch, progress->batch, 1000 + layer);
+// What a thread works on where `lanes` threads share a row: 32 bits, because dividing 64 takes longer than all that a
+// thread does with its eight columns.
+struct Cell {
+  int64_t row;
+  int column;  // a multiple of 8
+};
+
+__device__ inline Cell cell_of(int lanes) {
+  const uint32_t thread = static_cast<uint32_t>(global_thread()), each = static_cast<uint32_t>(lanes);
+  return {thread / each, static_cast<int>(thread % each) * 8};
 }
 
 __device__ inline Eight load(const void* rows, int64_t row, int width, int column) {
@@ -51,9 +57,7 @@ __device__ inline void store(void* rows, int64_t row, int64_t width, int64_t col
 // matrix of features is made. `width` is a multiple of 8; `width / 8` threads for each row.
 template <class T>
 __global__ void mean_of_features(Hop hop, const int32_t* nodes, const void* features, int width, void* out) {
-  const int lanes = width / 8;
-  const int64_t row = global_thread() / lanes;
-  const int column = static_cast<int>(global_thread() % lanes) * 8;
+  const auto [row, column] = cell_of(width / 8);
   if (row >= hop.max_dst) return;
   float mean[8] = {}, own[8] = {};
   if (row < rows_of(hop)) {
@@ -76,29 +80,43 @@ __global__ void mean_of_features(Hop hop, const int32_t* nodes, const void* feat
   store(out, row, 2 * width, width + column, narrowed(own));
 }
 
+// Adds a state as its readers see it, behind ReLU and dropout, times `share`, to sums.
+__device__ inline void add_state(
+    float (&sums)[8], const Dropout& dropout, const Eight& values, int64_t row, int column, float share
+) {
+  float factor[8];
+  factors(dropout, values, row, column, factor);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float2 pair = widen<__nv_bfloat16>(values.words[i]);
+    sums[2 * i] += pair.x * factor[2 * i] * share;
+    sums[2 * i + 1] += pair.y * factor[2 * i + 1] * share;
+  }
+}
+
 // A later layer's input: the same of the state before it, which goes through ReLU and dropout on the way.
 __global__ void mean_of_states(Hop hop, const void* states, int width, Dropout dropout, void* out) {
-  const int lanes = width / 8;
-  const int64_t row = global_thread() / lanes;
-  const int column = static_cast<int>(global_thread() % lanes) * 8;
+  const auto [row, column] = cell_of(width / 8);
   if (row >= hop.max_dst) return;
   float mean[8] = {}, own[8] = {};
   if (row < rows_of(hop)) {
     const int32_t degree = hop.degrees[row];
+    const int32_t* list = hop.neighbours + row * hop.fanout;
     const float share = 1.0f / static_cast<float>(degree > 1 ? degree : 1);
-    for (int k = -1; k < degree; ++k) {
-      const int64_t source = k < 0 ? row : hop.neighbours[row * hop.fanout + k];
-      const Eight values = load(states, source, width, column);
-      float factor[8];
-      factors(dropout, values, source, column, factor);
-      float(&sums)[8] = k < 0 ? own : mean;
+    const Eight mine = load(states, row, width, column);
+    int k = 0;
+    for (; k + 5 <= degree; k += 5) {  // five loads under way at a time
+      int32_t sources[5];
+      Eight values[5];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const float2 pair = widen<__nv_bfloat16>(values.words[i]);
-        sums[2 * i] += pair.x * factor[2 * i] * (k < 0 ? 1.0f : share);
-        sums[2 * i + 1] += pair.y * factor[2 * i + 1] * (k < 0 ? 1.0f : share);
-      }
+      for (int i = 0; i < 5; ++i) sources[i] = list[k + i];
+#pragma unroll
+      for (int i = 0; i < 5; ++i) values[i] = load(states, sources[i], width, column);
+#pragma unroll
+      for (int i = 0; i < 5; ++i) add_state(mean, dropout, values[i], sources[i], column, share);
     }
+    for (; k < degree; ++k) add_state(mean, dropout, load(states, list[k], width, column), list[k], column, share);
+    add_state(own, dropout, mine, row, column, 1.0f);
   }
   store(out, row, 2 * width, column, narrowed(mean));
   store(out, row, 2 * width, width + column, narrowed(own));
@@ -106,30 +124,46 @@ __global__ void mean_of_states(Hop hop, const void* states, int width, Dropout d
 
 // Backward of `mean_of_states`: the gradient of what was stored in `states`, from that of `out`, as a gather over the
 // slots that read each source. Zeros for rows up to `max_src` that the batch does not have. `gradient` may be `states`.
+// A thread has kGroups groups of eight columns, `width / kGroups` apart: most sources have one reader, and what takes
+// time is finding it, not adding it up.
+template <int kGroups>
 __global__ void gradient_of_states(
     Hop hop, const int32_t* offsets, const int32_t* readers, const void* out_gradient, const void* states, int width,
     Dropout dropout, void* gradient
 ) {
-  const int lanes = width / 8;
-  const int64_t source = global_thread() / lanes;
-  const int column = static_cast<int>(global_thread() % lanes) * 8;
+  const auto [source, column] = cell_of(width / (8 * kGroups));
+  const int apart = width / kGroups;
   if (source >= hop.max_src) return;
-  float sums[8] = {};
+  float sums[kGroups][8] = {};
   if (source < hop.sizes[hop.index + 1]) {
-    const Eight values = load(states, source, width, column);
-    if (source < rows_of(hop)) add<__nv_bfloat16>(sums, load(out_gradient, source, 2 * width, width + column), 1.0f);
-    const int32_t end = offsets[source + 1];
-    for (int32_t at = offsets[source]; at < end; ++at) {
-      const int32_t row = readers[at] / hop.fanout;
-      const float share = 1.0f / static_cast<float>(hop.degrees[row]);
-      add<__nv_bfloat16>(sums, load(out_gradient, row, 2 * width, column), share);
-    }
-    float factor[8];
-    factors(dropout, values, source, column, factor);
+    const int32_t begin = offsets[source], end = offsets[source + 1];
+    Eight values[kGroups];
 #pragma unroll
-    for (int i = 0; i < 8; ++i) sums[i] *= factor[i];
+    for (int g = 0; g < kGroups; ++g) values[g] = load(states, source, width, column + g * apart);
+    if (source < rows_of(hop)) {
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g) {
+        add<__nv_bfloat16>(sums[g], load(out_gradient, source, 2 * width, width + column + g * apart), 1.0f);
+      }
+    }
+    for (int32_t at = begin; at < end; ++at) {
+      const uint32_t row = static_cast<uint32_t>(readers[at]) / static_cast<uint32_t>(hop.fanout);
+      const float share = 1.0f / static_cast<float>(hop.degrees[row]);
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g) {
+        add<__nv_bfloat16>(sums[g], load(out_gradient, row, 2 * width, column + g * apart), share);
+      }
+    }
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+      float factor[8];
+      factors(dropout, values[g], source, column + g * apart, factor);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) sums[g][i] *= factor[i];
+    }
   }
-  store(gradient, source, width, column, narrowed(sums));
+#pragma unroll
+  for (int g = 0; g < kGroups; ++g) store(gradient, source, width, column + g * apart, narrowed(sums[g]));
 }
 
 }  // namespace hone

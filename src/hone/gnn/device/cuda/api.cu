@@ -12,7 +12,7 @@ template <int kFanout>
 void draw_up_to(const Progress* progress, Graph graph, Map map, const int32_t* nodes, const Hop& hop, bool last,
                 cudaStream_t stream) {
   const auto kernel = draw<kFanout>;
-  HONE_LAUNCH(kernel, blocks_for(hop.max_dst, kThreads), kThreads, stream)(progress, graph, map, nodes, hop, last);
+  HONE_LAUNCH(kernel, blocks_for(hop.max_dst, kDrawThreads), kDrawThreads, stream)(progress, graph, map, nodes, hop, last);
 }
 
 }  // namespace
@@ -20,13 +20,13 @@ void draw_up_to(const Progress* progress, Graph graph, Map map, const int32_t* n
 extern "C" {
 
 int hone_max_fanout() { return kMaxFanout; }
-int hone_slots_per_block() { return kSlotsPerBlock; }
+int hone_slots_per_block() { return kThreads; }
 
 void hone_begin_batch(const Progress* progress, Map map, const int64_t* order, int32_t* nodes, int32_t* locals,
-                      int32_t* sizes, int32_t* global_seeds, int32_t* overflow, int64_t batch_size,
-                      cudaStream_t stream) {
+                      int32_t* sizes, int32_t* global_seeds, int32_t* overflow, int64_t batch_size, uint64_t rank,
+                      uint64_t* keys, int layers, cudaStream_t stream) {
   HONE_LAUNCH(begin_batch, blocks_for(batch_size, kThreads), kThreads, stream)
-  (progress, map, order, nodes, locals, sizes, global_seeds, overflow);
+  (progress, map, order, nodes, locals, sizes, global_seeds, overflow, rank, keys, layers);
 }
 
 void hone_draw(const Progress* progress, Graph graph, Map map, const int32_t* nodes, Hop hop, int last,
@@ -44,19 +44,17 @@ void hone_relabel(const Progress* progress, Map map, Hop hop, int32_t* nodes, in
                   int32_t* ranks, int32_t* offsets, int32_t* readers, uint64_t* published, int32_t* overflow,
                   int sorted, cudaStream_t stream) {
   const int64_t slots = static_cast<int64_t>(hop.max_dst) * hop.fanout;
-  HONE_LAUNCH(number_nodes, blocks_for(slots, kSlotsPerBlock), kThreads, stream)
+  HONE_LAUNCH(number_nodes, blocks_for(slots, kThreads), kThreads, stream)
   (progress, map, hop, nodes, locals, counts, published, overflow);
   HONE_LAUNCH(relabel, blocks_for(slots, kThreads), kThreads, stream)(map, hop, locals, counts, ranks);
-  HONE_LAUNCH(offset_readers, blocks_for(hop.max_src + 1, kSlotsPerBlock), kThreads, stream)
+  HONE_LAUNCH(offset_readers, blocks_for(hop.max_src + 1, kThreads), kThreads, stream)
   (progress, hop, counts, offsets, published);
   HONE_LAUNCH(list_readers, blocks_for(slots, kThreads), kThreads, stream)(hop, offsets, ranks, readers);
   if (sorted) HONE_LAUNCH(sort_readers, blocks_for(hop.max_src, kThreads), kThreads, stream)(hop, offsets, readers);
 }
 
-void hone_end_batch(Progress* progress, cudaStream_t stream) { HONE_LAUNCH(end_batch, 1, 1, stream)(progress); }
-
-void hone_dropout_keys(const Progress* progress, uint64_t rank, uint64_t* keys, int layers, cudaStream_t stream) {
-  HONE_LAUNCH(dropout_keys, 1, 32, stream)(progress, rank, keys, layers);
+void hone_end_batch(Progress* progress, const int32_t* overflow, int32_t* seen, cudaStream_t stream) {
+  HONE_LAUNCH(end_batch, 1, 1, stream)(progress, overflow, seen);
 }
 
 void hone_mean_of_features(Hop hop, const int32_t* nodes, const void* features, int half, int width, void* out,
@@ -73,8 +71,10 @@ void hone_mean_of_states(Hop hop, const void* states, int width, Dropout dropout
 
 void hone_gradient_of_states(Hop hop, const int32_t* offsets, const int32_t* readers, const void* out_gradient,
                              const void* states, int width, Dropout dropout, void* gradient, cudaStream_t stream) {
-  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_src) * (width / 8), kThreads);
-  HONE_LAUNCH(gradient_of_states, blocks, kThreads, stream)
+  const bool pairs = width % 16 == 0;
+  const auto kernel = pairs ? gradient_of_states<2> : gradient_of_states<1>;
+  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_src) * (width / (pairs ? 16 : 8)), kThreads);
+  HONE_LAUNCH(kernel, blocks, kThreads, stream)
   (hop, offsets, readers, out_gradient, states, width, dropout, gradient);
 }
 
@@ -89,9 +89,9 @@ void hone_sum_losses(const float* losses, int rows, double* total, cudaStream_t 
   HONE_LAUNCH(sum_losses, 1, kThreads, stream)(losses, rows, total);
 }
 
-void hone_note_loss(const double* total, const int32_t* global_seeds, double* loss_sum, float* rate, Plateau plateau,
-                    cudaStream_t stream) {
-  HONE_LAUNCH(note_loss, 1, 1, stream)(total, global_seeds, loss_sum, rate, plateau);
+void hone_note_loss(const double* total, const int32_t* global_seeds, double* loss_sum, float* rate, int64_t* steps,
+                    Plateau plateau, cudaStream_t stream) {
+  HONE_LAUNCH(note_loss, 1, 1, stream)(total, global_seeds, loss_sum, rate, steps, plateau);
 }
 
 void hone_adam(int64_t count, const float* gradient, float* parameters, float* first, float* second, void* rounded,

@@ -75,10 +75,11 @@ struct Plateau {
   double least_change;
 };
 
-// Takes account of a batch's loss, summed over all processes.
+// Takes account of a batch's loss, summed over all processes, and counts the step.
 __global__ void note_loss(const double* total, const int32_t* global_seeds, double* loss_sum, float* rate,
-                          Plateau plateau) {
+                          int64_t* steps, Plateau plateau) {
   *loss_sum += *total;
+  ++*steps;
   if (plateau.factor == 0.0 || *global_seeds == 0) return;
   const double loss = *total / *global_seeds;
   const bool better = loss < *plateau.best * (1.0 - plateau.threshold);

@@ -8,8 +8,7 @@
 namespace hone {
 
 constexpr int kMaxFanout = 32;
-constexpr int kSlotsPerThread = 8;
-constexpr int kSlotsPerBlock = kThreads * kSlotsPerThread;
+constexpr int kDrawThreads = 64;  // small blocks: a hop of a thousand rows should keep more than four processors busy
 
 // One hop's part of a batch. Neighbours have fixed places: those of destination i are slots i * fanout and on.
 struct Hop {
@@ -25,13 +24,17 @@ struct Hop {
 
 __device__ inline int32_t rows_of(const Hop& hop) { return hop.sizes[hop.index]; }
 
+// Slots as 32 bits, which is what the map has for them: dividing 64 would cost more than the memory it waits for.
+__device__ inline uint32_t global_slot() { return static_cast<uint32_t>(global_thread()); }
+
 __device__ inline int64_t between(int64_t value, int64_t most) { return value < 0 ? 0 : value < most ? value : most; }
 
-// Puts the batch's seeds in front of its nodes. `global_seeds` counts those of all processes. `overflow` becomes 1 in a later hop that finds more than there is room
-// for; the batch is then of no use and has to be made again with more room.
+// Puts the batch's seeds in front of its nodes. `global_seeds` counts those of all processes. `overflow` becomes 1 in a
+// later hop that finds more than there is room for; the batch is then of no use and has to be made again with more room.
+// `keys` are those of the batch's dropout, one for each layer; a batch of another rank has others.
 __global__ void begin_batch(
     const Progress* progress, Map map, const int64_t* order, int32_t* nodes, int32_t* locals, int32_t* sizes,
-    int32_t* global_seeds, int32_t* overflow
+    int32_t* global_seeds, int32_t* overflow, uint64_t rank, uint64_t* keys, int layers
 ) {
   const int64_t first = progress->batch * progress->batch_size;
   const int64_t count = between(progress->num_seeds - first, progress->batch_size);
@@ -42,6 +45,7 @@ __global__ void begin_batch(
     *global_seeds = static_cast<int32_t>(between(progress->all_seeds - progress->batch * all, all));
     *overflow = 0;
   }
+  if (i < layers) keys[i] = hop_key(mix(progress->seed) ^ rank, progress->epoch, progress->batch, 1000 + i);
   if (i >= count) return;
   const int32_t node = static_cast<int32_t>(order[first + i]);
   nodes[i] = node;
@@ -76,38 +80,51 @@ __global__ void draw(const Progress* progress, Graph graph, Map map, const int32
       positions[k] = taken ? j : position;
     }
   }
+  // All loads first: a store between two of them would have the second wait for the first.
+  int32_t found[kFanout];
+#pragma unroll
+  for (int k = 0; k < kFanout; ++k) found[k] = k < count ? graph.indices[start + positions[k]] : 0;
   const uint32_t tag = tag_of(map, *progress);
   hop.degrees[row] = count;
 #pragma unroll
   for (int k = 0; k < kFanout; ++k) {
     if (k >= count) break;
     const int64_t slot = row * hop.fanout + k;
-    const int32_t found = graph.indices[start + positions[k]];
-    hop.neighbours[slot] = found;
-    if (!last) atomicMin(map.entries + found, tag | static_cast<uint32_t>(hop.first_slot + slot));
+    hop.neighbours[slot] = found[k];
+    if (!last) atomicMin(map.entries + found[k], tag | static_cast<uint32_t>(hop.first_slot + slot));
   }
 }
 
 // Exclusive sum over the threads of a block, and the sum of all.
 __device__ inline int32_t block_exclusive_sum(int32_t mine, int32_t& all) {
-  __shared__ int32_t sums[kThreads];
-  const int t = threadIdx.x;
-  sums[t] = mine;
-  __syncthreads();
-  for (int distance = 1; distance < kThreads; distance *= 2) {
-    const int32_t other = t >= distance ? sums[t - distance] : 0;
-    __syncthreads();
-    sums[t] += other;
-    __syncthreads();
+  __shared__ int32_t sums[kThreads / 32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  int32_t through = mine;
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const int32_t other = __shfl_up_sync(0xFFFFFFFFu, through, distance);
+    if (lane >= distance) through += other;
   }
-  all = sums[kThreads - 1];
-  const int32_t before = sums[t] - mine;
+  if (lane == 31) sums[warp] = through;
   __syncthreads();
+  int32_t before = through - mine;
+  all = 0;
+#pragma unroll
+  for (int w = 0; w < kThreads / 32; ++w) {
+    if (w < warp) before += sums[w];
+    all += sums[w];
+  }
   return before;
 }
 
-// Sum of what all blocks before this one have published; all blocks of the grid must be resident. `published` holds
-// (turn << 32 | sum) for each block, so that nobody has to clear it: `turn` is new each time.
+// A number for each sum over blocks: `which` is the hop's first or second.
+__device__ inline uint32_t turn_of(const Progress& progress, const Hop& hop, int which) {
+  return static_cast<uint32_t>(progress.drawn * 64 + 2 * hop.index + which);
+}
+
+// Sum of what all blocks before this one have published. A block waits for those before it alone, which a GPU starts
+// first, so that they end whatever else runs there. `published` holds (turn << 32 | sum) for each block, so that nobody
+// has to clear it: `turn` is new each time.
 __device__ inline int32_t sum_before(uint64_t* published, uint32_t turn, int32_t mine) {
   __shared__ int32_t before;
   if (threadIdx.x == 0) {
@@ -129,76 +146,56 @@ __device__ inline int32_t sum_before(uint64_t* published, uint32_t turn, int32_t
 }
 
 // Gives local ids to the nodes that this hop met first, in the order of slots, and puts them behind the others.
-// `counts` (max_src) becomes zero, for `relabel`.
+// `counts` (max_src) becomes zero, for `relabel`. A thread for each slot.
 __global__ void number_nodes(
     const Progress* progress, Map map, Hop hop, int32_t* nodes, int32_t* locals, int32_t* counts,
     uint64_t* published, int32_t* overflow
 ) {
   const int32_t rows = rows_of(hop);
-  const int64_t slots = static_cast<int64_t>(rows) * hop.fanout;
-  const uint32_t tag = tag_of(map, *progress);
-  const int64_t first = blockIdx.x * static_cast<int64_t>(kSlotsPerBlock) + threadIdx.x * kSlotsPerThread;
-  uint32_t fresh = 0;
-#pragma unroll
-  for (int i = 0; i < kSlotsPerThread; ++i) {
-    const int64_t slot = first + i;
-    if (slot >= slots || slot % hop.fanout >= hop.degrees[slot / hop.fanout]) continue;
-    const uint32_t entry = map.entries[hop.neighbours[slot]];
-    if (entry == (tag | static_cast<uint32_t>(hop.first_slot + slot))) fresh |= 1u << i;
-  }
-  for (int64_t i = global_thread(); i < hop.max_src; i += static_cast<int64_t>(gridDim.x) * blockDim.x) counts[i] = 0;
+  const uint32_t slot = global_slot(), fanout = hop.fanout, row = slot / fanout;
+  const bool in_row = row < static_cast<uint32_t>(rows);
+  const int32_t node = in_row ? hop.neighbours[slot] : 0;
+  const bool there = in_row && static_cast<int32_t>(slot % fanout) < hop.degrees[row];
+  const bool fresh = there && map.entries[node] == (tag_of(map, *progress) | (hop.first_slot + slot));
+  for (int64_t i = slot; i < hop.max_src; i += static_cast<int64_t>(gridDim.x) * blockDim.x) counts[i] = 0;
   int32_t all;
-  const int32_t within = block_exclusive_sum(__popc(fresh), all);
-  const uint32_t turn = static_cast<uint32_t>(progress->drawn * 8 + hop.index + 1);
-  int32_t local = rows + sum_before(published, turn, all) + within;
+  const int32_t within = block_exclusive_sum(fresh, all);
+  const int32_t local = rows + sum_before(published, turn_of(*progress, hop, 1), all) + within;
   if (blockIdx.x == gridDim.x - 1 && threadIdx.x == kThreads - 1) {
-    const int32_t total = local + __popc(fresh);
+    const int32_t total = local + fresh;
     hop.sizes[hop.index + 1] = total < hop.max_src ? total : hop.max_src;
     if (total > hop.max_src) *overflow = 1;
   }
-#pragma unroll
-  for (int i = 0; i < kSlotsPerThread; ++i) {
-    if (!(fresh >> i & 1)) continue;
-    if (local < hop.max_src) nodes[local] = hop.neighbours[first + i];
-    locals[hop.first_slot + first + i] = local < hop.max_src ? local : 0;
-    ++local;
-  }
+  if (!fresh) return;
+  if (local < hop.max_src) nodes[local] = node;
+  locals[hop.first_slot + slot] = local < hop.max_src ? local : 0;
 }
 
 // Global ids of neighbours to local ones; `ranks` says how many slots with the same neighbour came before, in no order.
 __global__ void relabel(Map map, Hop hop, const int32_t* locals, int32_t* counts, int32_t* ranks) {
-  const int64_t slot = global_thread();
-  const int64_t row = slot / hop.fanout;
-  if (row >= rows_of(hop) || slot % hop.fanout >= hop.degrees[row]) return;
+  const uint32_t slot = global_slot(), fanout = hop.fanout, row = slot / fanout;
+  if (row >= static_cast<uint32_t>(rows_of(hop)) || static_cast<int32_t>(slot % fanout) >= hop.degrees[row]) return;
   const uint32_t entry = map.entries[hop.neighbours[slot]] & ((1u << map.slot_bits) - 1);
   const int32_t local = locals[entry];
   hop.neighbours[slot] = local;
   ranks[slot] = atomicAdd(counts + local, 1);
 }
 
-// For every source where its slots begin in `readers`: offsets (max_src + 1).
+// For every source where its slots begin in `readers`: offsets (max_src + 1). A thread for each.
 __global__ void offset_readers(const Progress* progress, Hop hop, const int32_t* counts, int32_t* offsets,
                                uint64_t* published) {
   const int32_t sources = hop.sizes[hop.index + 1];
-  const int64_t first = blockIdx.x * static_cast<int64_t>(kSlotsPerBlock) + threadIdx.x * kSlotsPerThread;
-  int32_t mine = 0;
-  for (int i = 0; i < kSlotsPerThread; ++i) mine += first + i < sources ? counts[first + i] : 0;
+  const int64_t source = global_thread();
   int32_t all;
-  const int32_t within = block_exclusive_sum(mine, all);
-  const uint32_t turn = static_cast<uint32_t>(progress->drawn * 8 + hop.index + 5);
-  int32_t offset = sum_before(published, turn, all) + within;
-  for (int i = 0; i < kSlotsPerThread; ++i) {
-    if (first + i > sources) return;
-    offsets[first + i] = offset;
-    offset += first + i < sources ? counts[first + i] : 0;
-  }
+  const int32_t within = block_exclusive_sum(source < sources ? counts[source] : 0, all);
+  const int32_t offset = sum_before(published, turn_of(*progress, hop, 2), all) + within;
+  if (source <= sources) offsets[source] = offset;
 }
 
 // The slots that read each source, the inverse of `neighbours`: readers[offsets[s]] .. readers[offsets[s + 1] - 1].
 __global__ void list_readers(Hop hop, const int32_t* offsets, const int32_t* ranks, int32_t* readers) {
-  const int64_t slot = global_thread();
-  const int64_t row = slot / hop.fanout;
-  if (row >= rows_of(hop) || slot % hop.fanout >= hop.degrees[row]) return;
+  const uint32_t slot = global_slot(), fanout = hop.fanout, row = slot / fanout;
+  if (row >= static_cast<uint32_t>(rows_of(hop)) || static_cast<int32_t>(slot % fanout) >= hop.degrees[row]) return;
   readers[offsets[hop.neighbours[slot]] + ranks[slot]] = static_cast<int32_t>(slot);
 }
 
@@ -215,7 +212,9 @@ __global__ void sort_readers(Hop hop, const int32_t* offsets, int32_t* readers) 
   }
 }
 
-__global__ void end_batch(Progress* progress) {
+// Moves on; `seen` lies in the host's memory, where it is read once this batch has been waited for.
+__global__ void end_batch(Progress* progress, const int32_t* overflow, int32_t* seen) {
+  *seen = *overflow;
   ++progress->batch;
   ++progress->drawn;
 }

@@ -1,0 +1,35 @@
+"""Work beside what the next kernel waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+
+class Aside:
+    """A second stream for what is only needed at a step's end; can be captured. Without one all is done in turn."""
+
+    def __init__(self, stream: torch.cuda.Stream | None = None) -> None:
+        """`stream` is no other's."""
+        self._stream = stream
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """What is launched inside begins when all that was launched before has been done, and nothing waits for it."""
+        if self._stream is None:
+            yield
+            return
+        self._stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self._stream):
+            yield
+
+    def join(self) -> None:
+        """Wait for it, on the current stream."""
+        if self._stream is not None:
+            torch.cuda.current_stream().wait_stream(self._stream)
+
+
+IN_TURN = Aside()
+"""One kernel after the other."""

@@ -1,0 +1,171 @@
+"""What a batch's kernels must do at least: bytes and floating-point operations from the batch's real sizes.
+
+Bytes are those that a kernel must read and write once when nothing of them is in a cache yet. A word of an array that
+is read at random counts SECTOR bytes: less is not brought. What a kernel reads twice counts once, and rows that only
+fill up the room count nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from hone.gnn.device.memory import BatchRoom, DeviceGraph
+
+SECTOR = 32
+"""Bytes that a GPU's memory gives at a time."""
+PRODUCT = ""
+"""`Work.launch` of matrix products, whose kernels are not ours and have names that change."""
+
+
+@dataclass(frozen=True)
+class HopCounts:
+    """One hop of a batch, or the mean over batches."""
+
+    rows: float
+    """Nodes that neighbours were drawn for."""
+    edges: float
+    index_bytes: float
+    """Of the sectors of the graph's indices that have the drawn neighbours."""
+    distinct: float
+    """Nodes that were drawn."""
+    sources: float
+    """Nodes after the hop; of the last one 0, because they are not numbered."""
+
+
+@dataclass(frozen=True)
+class BatchCounts:
+    """A batch's sizes, or their means."""
+
+    hops: tuple[HopCounts, ...]
+    feature_rows: float
+    """Distinct nodes of the batch, those of the last hop included."""
+
+    @classmethod
+    def of(cls, batch: BatchRoom, graph: DeviceGraph) -> BatchCounts:
+        """Of a batch that has been sampled."""
+        sizes, hops = batch.sizes.tolist(), []
+        drawn = torch.empty(0)
+        for number, hop in enumerate(batch.hops):
+            rows, fanout = sizes[number], batch.room.fanouts[number]
+            degrees, nodes = hop.degrees[:rows], batch.nodes[:rows].long()
+            there = torch.arange(fanout, device=degrees.device)[None, :] < degrees[:, None]
+            drawn = hop.neighbours[: rows * fanout].view(rows, fanout)[there]
+            whole = -(-4 * (graph.indptr[nodes + 1] - graph.indptr[nodes]) // SECTOR)
+            sectors = int(torch.minimum(degrees, whole).sum())
+            sources = 0 if hop.last else sizes[number + 1]
+            hops.append(HopCounts(rows, len(drawn), SECTOR * sectors, _distinct(drawn), sources))
+        everyone = torch.cat([batch.nodes[: sizes[len(hops) - 1]], drawn])
+        return cls(tuple(hops), _distinct(everyone))
+
+    @classmethod
+    def mean(cls, batches: Sequence[BatchCounts]) -> BatchCounts:
+        """Over batches of the same hops."""
+        number = len(batches)
+        hops = [
+            HopCounts(*(sum(getattr(hop, name) for hop in same) / number for name in HopCounts.__dataclass_fields__))
+            for same in zip(*(batch.hops for batch in batches), strict=True)
+        ]
+        return cls(tuple(hops), sum(batch.feature_rows for batch in batches) / number)
+
+    @property
+    def edges(self) -> float:
+        """Of all hops."""
+        return sum(hop.edges for hop in self.hops)
+
+
+@dataclass(frozen=True)
+class Work:
+    """One launch, or the products between two of ours."""
+
+    kernel: str
+    """As tables name it."""
+    part: str
+    """`sampling`, or `step`."""
+    launch: str
+    """The kernel's name in its source; PRODUCT."""
+    bytes: float
+    flops: float = 0.0
+
+
+def batch_work(counts: BatchCounts, widths: Sequence[int], parameters: int, *, deterministic: bool) -> list[Work]:
+    """All of a batch, in the order in which one stream does it.
+
+    `widths` are those of the state before the first layer and after each, as `Weights` fills them up.
+    """
+    return [
+        *_sampling(counts, widths[0], deterministic),
+        *_forward(counts, widths),
+        *_backward(counts, widths, parameters),
+    ]
+
+
+def _sampling(counts: BatchCounts, width: int, deterministic: bool) -> list[Work]:
+    found = [Work("begin_batch", "sampling", "begin_batch", counts.hops[0].rows * (8 + 4 + 4 + 2 * SECTOR))]
+    for number, hop in enumerate(counts.hops, start=1):
+        last = number == len(counts.hops)
+        of_map = 0.0 if last else 2 * SECTOR * hop.distinct
+        nbytes = {"draw": hop.rows * (4 + 4 + SECTOR) + hop.index_bytes + 4 * hop.edges + of_map}
+        if not last:
+            listed = 4 * hop.rows + 4 * hop.edges  # degrees and neighbours, which all of these read
+            fresh = hop.sources - hop.rows
+            nbytes["number_nodes"] = listed + SECTOR * hop.distinct + 4 * hop.sources + 8 * fresh
+            nbytes["relabel"] = listed + (SECTOR + 12) * hop.distinct + 8 * hop.edges
+            nbytes["offset_readers"] = 8 * hop.sources
+            nbytes["list_readers"] = listed + 8 * hop.edges + 4 * hop.distinct
+            if deterministic:
+                nbytes["sort_readers"] = 4 * hop.sources + 8 * hop.edges
+        found += [Work(f"{name}, hop {number}", "sampling", name, count) for name, count in nbytes.items()]
+    last_hop = counts.hops[-1]
+    gathered = 2 * width * counts.feature_rows + 8 * last_hop.rows + 4 * last_hop.edges + 4 * width * last_hop.rows
+    found.append(Work("end_batch", "sampling", "end_batch", 0.0))
+    added = width * (last_hop.edges + last_hop.rows)
+    found.append(Work("mean_of_features", "sampling", "mean_of_features", gathered, added))
+    return found
+
+
+def _forward(counts: BatchCounts, widths: Sequence[int]) -> list[Work]:
+    found = []
+    for layer, (inputs, outputs) in enumerate(itertools.pairwise(widths)):
+        hop = counts.hops[len(widths) - 2 - layer]
+        if layer:
+            nbytes = 4 * hop.rows + 4 * hop.edges + 2 * inputs * hop.sources + 4 * inputs * hop.rows
+            added = inputs * (hop.edges + hop.rows)
+            found.append(Work(f"mean_of_states, layer {layer + 1}", "step", "mean_of_states", nbytes, added))
+        numbers = 2 * inputs * (hop.rows + outputs) + hop.rows * outputs
+        flops = 4 * hop.rows * inputs * outputs
+        found.append(Work(f"product, layer {layer + 1} forward", "step", PRODUCT, 2 * numbers, flops))
+    return found
+
+
+def _backward(counts: BatchCounts, widths: Sequence[int], parameters: int) -> list[Work]:
+    seeds = counts.hops[0].rows
+    found = [
+        Work("loss_and_gradient", "step", "loss_and_gradient", seeds * (4 * widths[-1] + 4 + SECTOR + 4)),
+        Work("sum_losses", "step", "sum_losses", 4 * seeds),
+    ]
+    for layer in range(len(widths) - 2, -1, -1):
+        inputs, outputs, hop = widths[layer], widths[layer + 1], counts.hops[len(widths) - 2 - layer]
+        nbytes = 2 * hop.rows * (2 * inputs + outputs) + 8 * inputs * outputs
+        flops = 4 * hop.rows * inputs * outputs
+        if layer:  # and the gradient of the layer's input
+            nbytes += 2 * (hop.rows * (2 * inputs + outputs) + 2 * inputs * outputs)
+            flops *= 2
+        found.append(Work(f"products, layer {layer + 1} backward", "step", PRODUCT, nbytes, flops))
+        if layer:
+            nbytes = 4 * inputs * hop.rows + 4 * hop.rows + 4 * hop.edges + 4 * hop.sources + 4 * inputs * hop.sources
+            added = inputs * (hop.edges + hop.rows)
+            found.append(Work(f"gradient_of_states, layer {layer + 1}", "step", "gradient_of_states", nbytes, added))
+    return [*found, Work("note_loss", "step", "note_loss", 0.0), Work("adam", "step", "adam", 30.0 * parameters)]
+
+
+def _distinct(nodes: Tensor) -> int:
+    return len(torch.unique(nodes))
