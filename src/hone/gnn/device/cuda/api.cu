@@ -1,7 +1,7 @@
 // Entry points for ctypes: each puts one piece of work on a stream and returns at once.
-#include "aggregate.cuh"
 #include "common.cuh"
 #include "learn.cuh"
+#include "operators.cuh"
 #include "sample.cuh"
 
 using namespace hone;
@@ -59,23 +59,17 @@ void hone_end_batch(Progress* progress, const int32_t* overflow, int32_t* seen, 
 
 void hone_mean_of_features(Hop hop, const int32_t* nodes, const void* features, int half, int width, void* out,
                            cudaStream_t stream) {
-  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_dst) * (width / 8), kThreads);
-  const auto kernel = half ? mean_of_features<__half> : mean_of_features<__nv_bfloat16>;
-  HONE_LAUNCH(kernel, blocks, kThreads, stream)(hop, nodes, features, width, out);
+  half ? launch_mean_of_features(hop, nodes, static_cast<const __half*>(features), width, out, stream)
+       : launch_mean_of_features(hop, nodes, static_cast<const __nv_bfloat16*>(features), width, out, stream);
 }
 
 void hone_mean_of_states(Hop hop, const void* states, int width, Dropout dropout, void* out, cudaStream_t stream) {
-  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_dst) * (width / 8), kThreads);
-  HONE_LAUNCH(mean_of_states, blocks, kThreads, stream)(hop, states, width, dropout, out);
+  launch_mean_of_states(hop, states, width, dropout, out, stream);
 }
 
 void hone_gradient_of_states(Hop hop, const int32_t* offsets, const int32_t* readers, const void* out_gradient,
                              const void* states, int width, Dropout dropout, void* gradient, cudaStream_t stream) {
-  const bool pairs = width % 16 == 0;
-  const auto kernel = pairs ? gradient_of_states<2> : gradient_of_states<1>;
-  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_src) * (width / (pairs ? 16 : 8)), kThreads);
-  HONE_LAUNCH(kernel, blocks, kThreads, stream)
-  (hop, offsets, readers, out_gradient, states, width, dropout, gradient);
+  launch_gradient_of_states(hop, offsets, readers, out_gradient, states, width, dropout, gradient, stream);
 }
 
 void hone_loss(const int32_t* sizes, const int32_t* nodes, const int64_t* labels, const void* scores, int rows,

@@ -1,5 +1,5 @@
-// Kernels of the training loop as functions of plain pointers and sizes: what config/kernels/graph_ops defines and
-// other kernels can replace. `filled` holds the rows and the sources that a batch has, of those that there is room for:
+// Launches of the training loop's kernels, by the loop itself and as functions of plain pointers and sizes: what
+// config/kernels/graph_ops defines and other kernels can replace. `filled` holds the rows and the sources that a batch has, of those that there is room for:
 // it lies in device memory, because it changes from batch to batch while a captured graph stays as it is.
 #pragma once
 
@@ -40,8 +40,10 @@ inline void launch_mean_of_states(const Hop& hop, const void* states, int64_t wi
 inline void launch_gradient_of_states(const Hop& hop, const int32_t* offsets, const int32_t* readers,
                                       const void* out_gradient, const void* states, int64_t width,
                                       const Dropout& dropout, void* gradient, cudaStream_t stream) {
-  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_src) * (width / 8), kThreads);
-  HONE_LAUNCH(gradient_of_states, blocks, kThreads, stream)
+  const bool pairs = width % 16 == 0;
+  const auto kernel = pairs ? gradient_of_states<2> : gradient_of_states<1>;
+  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_src) * (width / (pairs ? 16 : 8)), kThreads);
+  HONE_LAUNCH(kernel, blocks, kThreads, stream)
   (hop, offsets, readers, out_gradient, states, static_cast<int>(width), dropout, gradient);
 }
 
