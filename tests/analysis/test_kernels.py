@@ -143,6 +143,8 @@ def test_other_losses_are_named(made):
 
 def test_the_figure_has_a_row_for_each_and_hatches_what_ran_the_builtin(made, tmp_path):
     made.selections.append(chosen("Other GPU"))
+    nothing = {"operator": "gather_rows", "used": "builtin", "reason": "no experiment wrote a solution"}
+    made.selections.append(chosen("Other GPU").model_copy(update=nothing))  # is not drawn
     tried(made)
     tried(made, training="fallen", uses=(use("fell_back", "gone"),))
     figure = draw("gnn_kernels", to_frame("gnn_kernels", kernel_rows(made.salient())))
