@@ -88,6 +88,8 @@ class ReferenceProcess:
         self.run_ms = run_ms
         self.captures = captures
         self.chain = chain
+        self.most_runs = device.sets
+        """For so many there is memory in a graph."""
         self.launch_ms = launch_ms
         """What the host takes for each run in the stream."""
         self.written, self.random = list(written), random
@@ -168,6 +170,9 @@ class ReferenceProcess:
             return {"settle_ms": message["limit_s"] * 1e3, "busy": True}
         return {"settle_ms": IDLE_MS + left}
 
+    def _choose_gate(self, message: dict[str, Any]) -> dict[str, Any]:
+        return {"gate": int(message["own"])}
+
     def _close(self, message: dict[str, Any]) -> dict[str, Any]:
         self.device.count = message["sets"]
         return {"value": 1}
@@ -183,7 +188,8 @@ class ReferenceProcess:
     def _capture(self, _: Any) -> dict[str, Any]:
         shape = {"steps": self.device.count, "chain": self.chain}
         self.captured_runs = self.device.count
-        return shape if self.captures else {"error": {"kind": "run", "text": "not permitted"}}
+        possible = self.captures and self.device.count <= self.most_runs
+        return shape if possible else {"error": {"kind": "run", "text": "not permitted"}}
 
     def _try_graph(self, message: dict[str, Any]) -> dict[str, Any]:
         return self._capture(message) | {"batch_ms": self.device.count * (self.run_ms + GATE_MS)}

@@ -118,7 +118,7 @@ class Rig:
         self.ask = lambda do, **rest: ground.ask({"do": do, **rest}, 1.0)
 
     def close(self):
-        for descriptor in self.ground.descriptors():
+        for descriptor in self.ground._descriptors:
             os.close(descriptor)
 
     def examine(self, trials=4):

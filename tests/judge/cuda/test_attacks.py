@@ -12,9 +12,9 @@ from hone.judge.examine import Findings
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
-from .fake_driver import HostRunner
+from .fake_driver import HostRunner, word
 from .fakes import GATE_MS, GPU, PROTOCOL, Honest, result_of
-from .rigs import IN_PLACE, NORMAL, SCALE, refused
+from .rigs import IN_PLACE, NORMAL, SCALE, SETS, armed, captured, refused
 
 UNEARNED = 1.06
 """What a solution may gain by lying, as docs/judge_gpu.md has it for batches of 3 ms: some 4 %."""
@@ -117,6 +117,38 @@ class ForgesInTheStream(Forges):
 def test_in_the_stream_no_part_of_a_short_claim_is_taken_on_trust(bench, run_ms, captures):
     found = speedup(bench, ForgesInTheStream, run_ms=run_ms, baseline_ms=run_ms, sets=128, captures=captures)
     assert found < UNEARNED
+
+
+class ForgesShortBatches(Silent):
+    """Says of a batch that is shorter than what is noise to the judge's clock that it took a quarter of its time."""
+
+    def claim(self, true_ms):
+        return true_ms / 4 if true_ms < 0.05 else true_ms
+
+
+class ForgesAfterSlowRuns(ForgesShortBatches):
+    """Says that its first runs took as long as the baseline's, so that batches get no longer."""
+
+    def time(self, message):
+        wall_ms, answer = super().time(message)
+        return wall_ms, answer if message["mode"] == "null" else {"device_ms": 8.0}
+
+
+class ForgesInTheStreamAlone(ForgesShortBatches):
+    captures = False
+
+
+@pytest.mark.parametrize("solution", [ForgesShortBatches, ForgesAfterSlowRuns, ForgesInTheStreamAlone])
+@pytest.mark.parametrize("run_ms", [0.004, 0.02])
+def test_a_solution_much_faster_than_its_baseline_can_hide_no_more_than_others(bench, solution, run_ms):
+    found = speedup(bench, solution, run_ms=run_ms, baseline_ms=8.0, sets=128)
+    assert found < 8.0 / run_ms * 1.35  # a quarter, and three per cent
+
+
+def test_the_batch_of_a_much_faster_solution_is_long_enough_for_the_judges_clock(bench):
+    made = bench(run_ms=0.2, sets=128)
+    made.ground.run_ms = 3.9
+    assert measure(made).clock.runs_per_sample == 5
 
 
 # ------------------------------------------------------------------------------ work where no clock is running
@@ -248,6 +280,57 @@ def test_many_kernels_of_a_baseline_are_no_room_for_a_false_claim_of_few(bench):
     ground = {"_spans": lambda message: {"busy_ms": 0.028, "kernels": 8}}  # 0.04 as a graph
     found = speedup(bench, Understates, run_ms=0.02, baseline_ms=0.04, ground=ground, sets=75)
     assert found < 2.0 * 1.1
+
+
+# ------------------------------------------------------------------------------ what holds the baseline up
+
+
+def trap(made):
+    """A stream of the solution's that goes on as soon as a gate that it knows has been closed and opened again."""
+    gate, sprung = made.host._gate, []
+    made.device.process = "cuda_candidate"
+    stream = made.device.new_stream()
+    made.device.enqueue(stream, lambda: word(gate.open_word(0)).value == 0)
+    made.device.enqueue(stream, lambda: word(gate.open_word(0)).value == 1)
+    made.device.enqueue(stream, lambda: sprung.append(True) or True)
+    return sprung
+
+
+def test_no_work_of_a_solutions_on_the_gpu_can_wait_for_the_baselines_batch(rig):
+    """It could slow the baseline down, or close its gates again and let it wait there."""
+    made = rig(SCALE, "return self.weight / (1 + torch.exp(-x))", init=NORMAL)
+    made.reference.refresh(10, 9, SETS)
+    made.reference.reveal(0, SETS)
+    assert made.reference.capture("torch_eager")
+    sprung = trap(made)
+    made.reference.gate_ms()
+    made.reference.batch("torch_eager", "graph", SETS)
+    made.reference.batch("torch_eager", "stream", SETS)
+    assert not sprung
+    captured(made)
+    armed(made, 20)
+    made.subject.run_armed(made.reference, SETS)  # its own batch does let it go on
+    made.subject.collect()
+    assert sprung
+
+
+def test_an_existing_kernels_gates_are_its_own(rig):
+    made = rig(SCALE, "return self.weight / (1 + torch.exp(-x))", init=NORMAL)
+    captured(made)
+    runner = HostRunner(made.device, type(made.host))
+    kernel = DeviceSubject(runner, GPU.uuid, made.protocol, made.subject._solution, artifact=None, extensions={})
+    runner.role = "kernel"
+    kernel.attach(made.reference, own_gate=True)
+    kernel.load(made.plan)
+    sprung = trap(made)
+    DeviceTiming(made.reference, kernel, made.protocol, [made.reference.scalars]).rehearse()
+    assert kernel.graphable
+    assert not sprung
+    for _ in range(2):
+        armed(made, 20)
+        made.subject.run_armed(made.reference, SETS)
+        made.subject.collect()
+    assert sprung
 
 
 # ------------------------------------------------------------------------------ what a solution leaves to the next

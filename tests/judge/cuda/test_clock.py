@@ -10,6 +10,7 @@ from hone.judge.cuda.clock import (
     GAP_FACTOR,
     LEAST_SLACK_MS,
     MOST_NOISE_MS,
+    MOST_SLACK_SHARE,
     NOISE_FACTOR,
     SLACK_SHARE,
     STORE_SLACK_SHARE,
@@ -37,7 +38,8 @@ NOISE = 1e-9
 
 def slack_of(usual, claimed_ms):
     """What the two clocks may differ by, all places together; copying and showing have a share of their own besides."""
-    return max(LEAST_SLACK_MS, NOISE_FACTOR * min(usual.noise_ms, MOST_NOISE_MS)) + SLACK_SHARE * claimed_ms
+    noise_ms = max(LEAST_SLACK_MS, NOISE_FACTOR * min(usual.noise_ms, MOST_NOISE_MS))
+    return min(noise_ms, MOST_SLACK_SHARE * claimed_ms) + SLACK_SHARE * claimed_ms
 
 
 def share_of(usual, place):

@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from hone.judge.cuda import driver
+from hone.judge.cuda.batches import Clock
 from hone.records import Status
 
 from .rigs import (
@@ -117,6 +119,18 @@ def test_after_a_capture_that_failed_batches_in_the_stream_go_on(rig, side):
     batch(made, SETS)
 
 
+def test_a_baselines_graph_that_there_is_no_room_for_holds_no_memory(rig, monkeypatch):
+    def full():
+        raise driver.CudaError(2, "cuGraphLaunch", "out of memory")
+
+    made = rig(SCALE, "return x + 1", init=NORMAL)
+    made.reference.refresh(10, 9, SETS)
+    made.reference.reveal(0, SETS)
+    monkeypatch.setattr(made.ground, "_open_own_gates", full)
+    assert not made.reference.capture("torch_eager")
+    assert made.ground._graphs == {}
+
+
 def test_numbers_arrive_set_by_set(rig):
     made = rig(CHANGING, "return factor * x", names="x, factor")
     scalars = made.reference.refresh(30, 9, SETS)
@@ -144,3 +158,43 @@ def test_what_a_solution_does_wrong_gets_its_status(rig, body, status, words):
     found = refused(rig(SCALE, body, init=NORMAL).examine)
     assert found.status is status
     assert words in found.detail
+
+
+class LateGpu:
+    """A driver whose GPU another process has had: it comes to what this one asks for only after a while.
+
+    Milliseconds of a host that launches and of a GPU that is faster than that.
+    """
+
+    SWITCH_MS, LAUNCH_MS, KERNEL_MS = 0.16, 0.01, 0.001
+
+    def __init__(self):
+        self.host_ms = self.gpu_ms = 0.0
+        self.mine, self.happened = False, {}
+
+    def launch(self, stream=None, *_):
+        self.host_ms += self.LAUNCH_MS
+        begun_ms = max(self.host_ms + (0.0 if self.mine else self.SWITCH_MS), self.gpu_ms)
+        self.gpu_ms, self.mine = begun_ms + self.KERNEL_MS, True
+
+    def record(self, event, stream):
+        if not self.mine:
+            self.gpu_ms, self.mine = self.host_ms + self.SWITCH_MS, True
+        self.happened[event.value] = max(self.host_ms, self.gpu_ms)
+
+    def synchronize(self):
+        self.host_ms = max(self.host_ms, self.gpu_ms)
+
+    def elapsed_ms(self, start, end):
+        return self.happened[end.value] - self.happened[start.value]
+
+
+@pytest.mark.parametrize("mine", [True, False])
+def test_launches_take_their_time_though_another_process_had_the_gpu(fake_driver, monkeypatch, mine):
+    """The baseline's process has just shown the inputs, the solution's has not: both must get the same time."""
+    gpu, clock = LateGpu(), Clock(None)
+    gpu.mine = mine
+    for name in ("record", "synchronize", "elapsed_ms"):
+        monkeypatch.setattr(driver, name, getattr(gpu, name))
+    monkeypatch.setattr(driver, "fill_words", gpu.launch)
+    assert clock.time(lambda: [gpu.launch() for _ in range(20)]) == pytest.approx(0.2, abs=0.005)

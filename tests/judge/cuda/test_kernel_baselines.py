@@ -94,6 +94,24 @@ def test_a_kernel_that_cannot_be_captured_puts_all_sides_in_the_stream(bench):
     assert found.speedup("upstream") == pytest.approx(3.0, rel=1e-6)
 
 
+class Hindered(Honest):
+    """Slow in the stream, where a solution may have left something behind that hinders it."""
+
+    hindered = False
+
+    def time(self, message):
+        wall_ms, answer = super().time(message)
+        return wall_ms + 8.0 * self.hindered, {"device_ms": answer["device_ms"] + 8.0 * self.hindered}
+
+
+def test_how_many_runs_a_batch_has_follows_from_a_kernels_rehearsal(bench):
+    made = bench(run_ms=TINY, sets=75)
+    kernel = beside(made, Hindered, TINY)
+    DeviceTiming(made.reference, kernel, made.protocol, [{}]).rehearse()
+    kernel._runner._process.hindered = True
+    assert measure(made, ("upstream",), upstream=kernel).clock.runs_per_sample == 75
+
+
 class InPlace(Honest):
     def compute(self, index):
         assert self.device.inputs[index] == self.device.pristine[index], "it ran on what somebody has changed"
@@ -306,7 +324,7 @@ def judge(fake_driver, objects, tmp_path):
     for zygote in zygotes:
         for runner in zygote.runners:
             if isinstance(runner.host, ReferenceHost):
-                for descriptor in runner.host.descriptors():
+                for descriptor in runner.host._descriptors:
                     os.close(descriptor)
 
 

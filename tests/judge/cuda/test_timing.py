@@ -72,6 +72,71 @@ def test_what_launching_takes_makes_no_batch_shorter(bench):
     assert measure(made).clock.runs_per_sample == 20
 
 
+def test_a_baseline_that_cannot_be_a_graph_of_so_many_runs_accuses_nobody(bench):
+    made = bench(run_ms=0.1)
+    made.ground.run_ms, made.ground.most_runs = 0.2, 2
+    made.channel.freeze()
+    assert not made.reference.graphable("torch_eager")
+    assert measure(made).clock.baselines_mode == "stream"
+
+
+def test_long_runs_in_the_stream_have_the_usual_slack_however_little_of_them_is_no_launch(bench):
+    class Noisy(Honest):
+        """On a machine whose noise is smaller than the slack."""
+
+        def leave_behind(self, true_ms):
+            return super().leave_behind(true_ms) + 0.02
+
+    made = bench(Noisy, run_ms=9.0, chain=False, launch_ms=9.0)
+    made.ground.run_ms = 1.0
+    made.channel.freeze()
+    assert not made.reference.graphable("torch_eager", lambda: False)
+    found = measure(made)
+    assert (found.clock.mode, found.clock.charged_ms) == ("stream", 0.0)
+
+
+def test_the_reference_in_a_solutions_place_is_tried_with_as_many_runs_as_batches_have(bench):
+    made = bench(run_ms=2.0, sets=128, chain=False)
+    made.ground.run_ms = 2.0
+    made.channel.freeze()
+
+    def quiet():
+        DeviceTiming(made.reference, made.subject, made.protocol, [{}]).rehearse()
+        return made.subject.graphable
+
+    assert made.reference.graphable("torch_eager", quiet)
+    told = [len(message["scalars"]) for message in made.channel.messages if message.get("do") == "prepare"]
+    assert max(told) == measure(made).clock.runs_per_sample == 2
+
+
+class Fitful(Honest):
+    """Every other run takes half as long again, as the host's work may; answers come a little late."""
+
+    captures = False
+    count = 0
+
+    def time(self, message):
+        if message["mode"] == "null":
+            return super().time(message)
+        self.count += 1
+        true_ms = self.run_ms * (1.0 + 0.5 * (self.count % 2))
+        self.compute(0)
+        return true_ms + 0.06, {"device_ms": true_ms}
+
+
+def test_noise_of_the_host_in_the_stream_favours_no_side(bench):
+    protocol = PROTOCOL.model_copy(update={"timing_runs": 20})
+    made = bench(Fitful, run_ms=1.0, captures=False, protocol=protocol)
+    fitful, batch = Fitful(made.device, 1.0), made.ground._batch
+
+    def noisy(message):
+        fitful.count += 1
+        return {"device_ms": batch(message)["device_ms"] * (1.0 + 0.5 * (fitful.count % 2))}
+
+    made.ground.run_ms, made.ground._batch = 1.0, noisy
+    assert measure(made).speedup("torch_eager") == pytest.approx(1.0, abs=0.07)
+
+
 def test_a_solution_is_timed_without_any_baseline(bench):
     found = measure(bench(), baselines=())
     assert found.baselines == {}
@@ -145,6 +210,14 @@ def test_a_graph_that_does_not_wait_quietly_is_timed_in_the_stream(bench):
     assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
 
 
+@pytest.mark.parametrize(("quiet", "graphable"), [(1, False), (100, True)])
+def test_what_waits_quietly_only_now_and_then_is_no_graph_before_there_is_a_solution(bench, quiet, graphable):
+    made = bench(Restless, run_ms=0.1)
+    made.process.quiet = quiet
+    DeviceTiming(made.reference, made.subject, made.protocol, [{}]).rehearse()
+    assert made.subject.graphable == graphable
+
+
 class Endless(Honest):
     """Its graph has so many kernels that launching it ends only when they run."""
 
@@ -152,6 +225,17 @@ class Endless(Honest):
         answer = super()._arm(message)
         self.device.launching = not message["null"] and not self.device.open_ahead
         return {**answer, "blocked": True} if self.device.launching else answer
+
+
+def test_a_graph_that_there_is_no_room_for_is_timed_in_the_stream(bench):
+    class Large(Honest):
+        def _arm(self, message):
+            full = {"error": {"kind": "run", "text": "cuGraphLaunch: out of memory"}}
+            return super()._arm(message) if message["null"] else full
+
+    found = timed(bench, Large, **SHORT)
+    assert found.clock.mode == "stream"
+    assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
 
 
 def test_a_graph_too_long_to_be_launched_behind_a_gate_is_timed_in_the_stream(bench):

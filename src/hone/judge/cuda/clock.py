@@ -7,13 +7,18 @@ to the process and back. What the judge saw beyond the claim, the usual way and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 SLACK_SHARE = 0.03
 LEAST_SLACK_MS = 0.03
+MOST_SLACK_SHARE = 0.25
 NOISE_FACTOR = 2.0
 MOST_NOISE_MS = 0.1
-"""Noise of the judge's clock per batch: twice what empty batches spread by, within limits, and three per cent."""
+"""Noise of the judge's clock per batch: twice what empty batches spread by, within limits, and three per cent.
+
+Of a very short claim it is a quarter at most: a much faster solution could else claim anything.
+"""
 STORE_SLACK_SHARE = 0.25
 EARLY_SLACK_SHARE = 0.1
 GAP_FACTOR = 1.5
@@ -59,7 +64,8 @@ def unexplained_ms(seen: Observation, usual: Overhead, *, lenient: bool = True) 
     One slack for all places where work can hide, so that nobody can use several at once. Copying results and showing
     inputs spread by a share of their own, which is no discount on the claim. Not `lenient`: noise is charged too.
     """
-    slack = max(LEAST_SLACK_MS, NOISE_FACTOR * min(usual.noise_ms, MOST_NOISE_MS)) + SLACK_SHARE * seen.claimed_ms
+    noise_ms = max(LEAST_SLACK_MS, NOISE_FACTOR * min(usual.noise_ms, MOST_NOISE_MS))
+    slack = min(noise_ms, MOST_SLACK_SHARE * seen.claimed_ms) + SLACK_SHARE * seen.claimed_ms
     late = (seen.wall_ms - usual.wall_ms - seen.claimed_ms, seen.settle_ms - usual.settle_ms)
     more = STORE_SLACK_SHARE * usual.store_ms, EARLY_SLACK_SHARE * usual.early_ms
     others = seen.store_ms + seen.collect_ms - usual.store_ms - usual.collect_ms, seen.early_ms - usual.early_ms
@@ -67,6 +73,12 @@ def unexplained_ms(seen: Observation, usual: Overhead, *, lenient: bool = True) 
     excess = in_time + sum(max(0.0, part) for part in others)
     used = in_time + sum(max(0.0, part - share) for part, share in zip(others, more, strict=True))
     return excess if used > slack or not lenient else 0.0
+
+
+def lower_half(samples: Sequence[float]) -> list[int]:
+    """Places of the lower half, in order."""
+    lowest = sorted(range(len(samples)), key=samples.__getitem__)
+    return sorted(lowest[: (len(samples) + 1) // 2])
 
 
 def believable_busy_ms(busy_ms: float, run_ms: float, gap_ms: float) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from hone.judge.confinement import Confinement
 from hone.judge.cuda.plan import DevicePlan, check_memory
+from hone.judge.cuda.sets import run_count
 from hone.judge.plan import GIB
 from hone.judge.reference import COMPILE_TIMEOUT_S, SETUP_TIMEOUT_S, ask_reference, reference_failure
 from hone.judge.runner import Runner, RunnerError, Zygote
@@ -21,8 +22,6 @@ REGIONS = ("inputs", "outputs", "parameters", "gate")
 SETTLE_LIMIT_S = 5.0
 GRAPH_BELOW_MS = 50.0
 """Shorter runs are captured as graphs where that is possible: in the stream, launching would be part of their time."""
-BATCH_MS = 4.0
-"""What a batch should last, as far as there are sets: much longer than the judge's own clock is uncertain by."""
 TRIED_SETS = 2
 NO_MEMORY = "the reference needs more GPU memory than is free"
 
@@ -52,7 +51,7 @@ class DeviceReference:
         self._not_compiled = not_compiled
         self._graphable: dict[str, bool] = {}
         self.graph_run_ms: dict[str, float] = {}
-        """Of each baseline that could be captured, what a run takes without its launches."""
+        """Of each baseline that can be a graph, what a run takes without its launches."""
         self.refused: set[str] = set()
         """Distributions of values that the reference gave no usable results for."""
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
@@ -88,10 +87,14 @@ class DeviceReference:
         """Sets that there are, the most that a batch can have."""
         return self.regions["inputs"].count
 
-    def hand_over(self) -> list[int]:
-        """Descriptors of the shared memory, in the order of `REGIONS`; the caller closes them."""
+    def hand_over(self, *, own_gate: bool) -> tuple[list[int], int]:
+        """Descriptors of the shared memory, in the order of `REGIONS`, which the caller closes; the gate's number.
+
+        `own_gate`: a gate that no solution can reach.
+        """
+        gate = int(self._work({"do": "choose_gate", "own": own_gate})["gate"])
         try:
-            return self._runner.take_descriptors(len(REGIONS), SETUP_TIMEOUT_S)
+            return self._runner.take_descriptors(len(REGIONS), SETUP_TIMEOUT_S), gate
         except RunnerError as error:
             raise reference_failure(error) from None
 
@@ -150,9 +153,12 @@ class DeviceReference:
         """Whether the GPU has no work left within so many seconds."""
         return "busy" not in self._work({"do": "settle", "limit_s": limit_s})
 
-    def close_gates(self, sets: int) -> int:
-        """Before a solution's graph over so many sets is launched; the value that will say that it is done."""
-        return int(self._work({"do": "close", "sets": sets})["value"])
+    def close_gates(self, sets: int, gate: int) -> int:
+        """Before a graph over so many sets that waits at this gate is launched; the value that will say it is done.
+
+        `open_gates` then means the same gate.
+        """
+        return int(self._work({"do": "close", "sets": sets, "gate": gate})["value"])
 
     def open_gates(self, first: int, end: int, limit_s: float, *, wait: bool = True) -> float:
         """Let runs `first` to `end` - 1 of the armed graph begin; with the last one, milliseconds until it was done.
@@ -182,7 +188,10 @@ class DeviceReference:
         """
         if baseline not in self._graphable:
             shape = "" if self.random else self._shape(baseline)
-            self._graphable[baseline] = shape == "chain" or (shape == "branches" and quiet())
+            self._graphable[baseline] = bool(shape)  # `quiet` may ask how many runs a batch of it has
+            if not shape or (shape == "branches" and not quiet()):
+                self._graphable[baseline] = False
+                self.graph_run_ms.pop(baseline, None)  # its launches are part of its time
         return self._graphable[baseline]
 
     def _shape(self, baseline: str) -> str:
@@ -193,14 +202,22 @@ class DeviceReference:
             taken_ms = self.batch(baseline, "stream", sets)
         if taken_ms > sets * GRAPH_BELOW_MS:
             return ""
+        tried = self._try_graph(baseline, sets)
+        if tried is None:
+            return ""
+        self.graph_run_ms[baseline] = run_ms = tried["batch_ms"] / sets
+        most = run_count(self.sets, run_ms, 0.0)
+        if most > sets and self._try_graph(baseline, most) is None:
+            return ""
+        return "chain" if tried["chain"] else "branches"
+
+    def _try_graph(self, baseline: str, sets: int) -> dict[str, Any] | None:
+        """What a graph of so many runs is like; absent where there can be none."""
         self._show_new(sets)
         tried = self._optional({"do": "try_graph", "baseline": baseline})
         if tried is not None and "uncounted" in tried:
             raise Verdict(Status.MACHINE_ERROR, f"the steps of a graph cannot be counted: {tried['uncounted']}")
-        if tried is None:
-            return ""
-        self.graph_run_ms[baseline] = tried["batch_ms"] / sets
-        return "chain" if tried["chain"] else "branches"
+        return tried
 
     def _show_new(self, sets: int) -> None:
         seeds = random.SystemRandom()

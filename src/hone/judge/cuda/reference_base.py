@@ -43,6 +43,8 @@ class ReferenceBase:
         self._models: dict[str, Any] = {}
         self._graphs: dict[str, Any] = {}
         self._descriptors: list[int] = []
+        self._gates: list[Gate] = []
+        """In shared memory: of solutions, then of each existing kernel."""
         self._expected: list[torch.Tensor] = []
         self._exact_model: Any = None
         self._exact: list[torch.Tensor] | None = None
@@ -74,7 +76,19 @@ class ReferenceBase:
         self._inputs.bytes.zero_()
         self._parameters.bytes.copy_(self._pristine_parameters)
         driver.synchronize()
-        return self._descriptors
+        return [*self._descriptors[:3], self._descriptors[3 + self._gate_number]]  # gates come after the others
+
+    def _choose_gate(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The number of the gate that `hand_over` gives away: `own`, a new one, else that of solutions."""
+        if message["own"]:
+            self._new_gate()
+        self._gate_number = len(self._gates) - 1 if message["own"] else 0
+        return {"gate": self._gate_number}
+
+    def _new_gate(self) -> None:
+        gate = self._allocate(self._gate_region)
+        gate.bytes.zero_()
+        self._gates.append(Gate(gate.bytes.data_ptr() + gate.region.layout.slots[0].offset))
 
     # ---------------------------------------------------------------------------------------------- set-up
 
@@ -114,15 +128,18 @@ class ReferenceBase:
         self._models, self._graphs, self._exact_model = {"torch_eager": model}, {}, None
         if not self._descriptors:
             regions = {item["name"]: Region.read(item) for item in message["regions"]}
-            self._inputs, self._outputs, self._parameters, gate = (
-                self._allocate(regions[name]) for name in ("inputs", "outputs", "parameters", "gate")
+            self._inputs, self._outputs, self._parameters = (
+                self._allocate(regions[name]) for name in ("inputs", "outputs", "parameters")
             )
-            gate.bytes.zero_()
+            self._gate_region, self._gate_number = regions["gate"], 0
+            self._new_gate()
+            # Baselines wait at words that nobody else has: a solution's work on the GPU could hold them up there.
+            self._own_gate = Gate(driver.allocate_private(self._gate_region.nbytes))
             # Inputs are made here and shown all at once: what waits on the GPU for them finds them no earlier.
             self._hidden = DeviceArena(regions["inputs"], driver.allocate_private(regions["inputs"].nbytes))
             self._hidden.bytes.zero_()
             self._inputs.bytes.zero_()  # between the tensors it stays zero, else a solution wrote there
-            self._gate = Gate(gate.bytes.data_ptr() + gate.region.layout.slots[0].offset)
+            self._gate = self._gates[0]
             self._gate_stream, self._gate_value = driver.new_stream(), 0
             self._names = [slot.name for slot in self._outputs.region.layout.slots]
         self._write_parameters(model)

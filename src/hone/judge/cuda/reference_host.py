@@ -14,6 +14,7 @@ from hone.judge.child.models import (
     seed_all,
 )
 from hone.judge.cuda import driver
+from hone.judge.cuda.batches import Gate
 from hone.judge.cuda.models import captured_graph, profile_table
 from hone.judge.cuda.reference_checks import ReferenceChecks
 
@@ -77,24 +78,29 @@ class ReferenceHost(ReferenceChecks):
                 return {"settle_ms": (time.perf_counter() - started) * 1e3}
         return {"settle_ms": message["limit_s"] * 1e3, "busy": True}
 
-    def _close_gates(self) -> int:
+    def _close_gates(self, gate: Gate) -> int:
         """Close the gates of all runs; the value that will say that the last run is done."""
-        driver.fill_words(self._gate_stream, self._gate.open_word(0), 0, self._inputs.region.count)
-        driver.read_word(self._gate_stream, self._gate.done_word)
+        driver.fill_words(self._gate_stream, gate.open_word(0), 0, self._inputs.region.count)
+        driver.read_word(self._gate_stream, gate.done_word)
         self._gate_value += 1
         return self._gate_value
 
-    def _open_gates(self, first: int, end: int) -> None:
-        driver.fill_words(self._gate_stream, self._gate.open_word(first), 1, end - first)
+    def _open_gates(self, gate: Gate, first: int, end: int) -> None:
+        driver.fill_words(self._gate_stream, gate.open_word(first), 1, end - first)
+
+    def _open_own_gates(self) -> None:
+        """Let all runs of a baseline begin as soon as they are launched."""
+        self._open_gates(self._own_gate, 0, self._count)
+        driver.read_word(self._gate_stream, self._own_gate.done_word)
 
     def _close(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        self._count = message["sets"]
-        return {"value": self._close_gates()}
+        self._count, self._gate = message["sets"], self._gates[message["gate"]]
+        return {"value": self._close_gates(self._gate)}
 
     def _open(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Open some gates for a solution's graph; if the last is among them, milliseconds until it says it is done."""
         started = time.perf_counter()
-        self._open_gates(message["first"], message["end"])
+        self._open_gates(self._gate, message["first"], message["end"])
         while (
             message["wait"]
             and message["end"] == self._count
@@ -109,9 +115,9 @@ class ReferenceHost(ReferenceChecks):
         seed_all(self._seed)
         name = message["baseline"]
         if message["mode"] == "graph":
-            value = self._close_gates()
-            self._clock.arm(self._graphs[name].replay, self._gate, value)
-            self._open_gates(0, self._count)
+            value = self._close_gates(self._own_gate)
+            self._clock.arm(self._graphs[name].replay, self._own_gate, value)
+            self._open_gates(self._own_gate, 0, self._count)
             return {"device_ms": self._clock.collect()}
         kept: list[Any] = []
         model, arguments = self._models[name], self._arguments[: message["runs"]]
@@ -127,18 +133,17 @@ class ReferenceHost(ReferenceChecks):
         with captured_graph() as graph:
             kept = []  # as a solution's: results of all runs at addresses of their own
             for run, items in enumerate(self._arguments):
-                self._gate.wait(_capturing(), run)
+                self._own_gate.wait(_capturing(), run)
                 kept.append(self._models[name](*items))
             try:
                 steps, chain = driver.captured_steps(_capturing())
                 answer: dict[str, Any] = {"steps": steps, "chain": chain}
             except (driver.CudaError, AttributeError) as error:
                 answer = {"uncounted": str(error)}
-        self._graphs[name] = graph
-        self._open_gates(0, self._count)
-        driver.read_word(self._gate_stream, self._gate.done_word)
+        self._open_own_gates()
         graph.replay()  # later launches need no more room than a kernel: the first one brings the graph to the GPU
         driver.synchronize()
+        self._graphs[name] = graph
         return answer
 
     def _try_graph(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,9 +158,8 @@ class ReferenceHost(ReferenceChecks):
     def _gate_cost(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """Milliseconds that a batch of graphs loses at each run's gate: a batch of nothing but open gates."""
         count = self._count
-        graph = self._clock.gates_graph(self._gate, count)
-        self._open_gates(0, count)
-        driver.read_word(self._gate_stream, self._gate.done_word)
+        graph = self._clock.gates_graph(self._own_gate, count)
+        self._open_own_gates()
         taken = [self._clock.time(lambda: driver.launch_graph(graph, self._clock.stream)) for _ in range(GATE_BATCHES)]
         driver.destroy_graph(graph)
         return {"gate_ms": sorted(taken)[GATE_BATCHES // 2] / count}

@@ -224,7 +224,7 @@ class DeviceSession(BaseSession):
         check_build(case, self.protocol)
         subject = self._subject(case, None)
         try:
-            subject.attach(reference)
+            subject.attach(reference, own_gate=True)
             subject.load(reference.plan)
             protocol = self._lenient()
             examination = DeviceExamination(reference, subject, protocol, Findings(), Figures())

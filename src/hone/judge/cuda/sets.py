@@ -12,6 +12,11 @@ MOST_SETS = 256
 """As many as there are gates in the shared memory, see `batches.Gate`."""
 BATCH_MS = 3.0
 """What a batch should last: much longer than the judge's own clock is uncertain by."""
+TIMED_MS = 4.0
+"""What a batch of a baseline's should last, as far as there are sets."""
+LEAST_CHECKED_MS, MOST_BASELINE_MS = 1.0, 20.0
+"""What a batch of a faster solution should last, or the judge's clock could not check what it claims; as long as one of
+the baseline's then lasts no longer than this."""
 ASSUMED_BYTES_PER_MS = 4.0e9
 LEAST_RUN_MS = 0.003
 ARENA_BYTES = 16 << 30
@@ -40,6 +45,16 @@ class Region:
     def read(cls, message: dict[str, Any]) -> Self:
         """The inverse of `message`."""
         return cls(Layout.read(message["layout"]), message["count"])
+
+
+def run_count(sets: int, baseline_ms: float, solution_ms: float = math.inf) -> int:
+    """How many runs a timed batch should have, by what a run of the slowest baseline and of the solution takes.
+
+    What the solution says of itself can make it longer, never shorter.
+    """
+    baseline_ms = max(baseline_ms, 1e-3)
+    faster = min(math.ceil(LEAST_CHECKED_MS / max(solution_ms, 1e-3)), int(MOST_BASELINE_MS / baseline_ms))
+    return min(sets, max(math.ceil(TIMED_MS / baseline_ms), faster))
 
 
 def set_count(set_bytes: int, compulsory_bytes: int, memory_bytes: int) -> int:

@@ -26,6 +26,8 @@ SETUP_TIMEOUT_S = 20.0
 LAUNCHED_WITHIN_S = 1.0
 QUIET_WITHIN_S = 0.1
 """Within these times a graph that waits at its gate is launched and leaves the GPU to others, or it is not used."""
+REHEARSALS = 3
+"""So often it must do so before there is a solution: one with the same graph is not accused of what chance does."""
 CALIBRATIONS = 7
 NULL_SETS = 2
 """An empty batch fills the outputs of so many sets: where much memory is written, processes take longer to change."""
@@ -44,6 +46,8 @@ class DeviceSubject:
         """
         self.graphable = True
         """Of an existing kernel: whether it can be timed as a graph, after `DeviceTiming.rehearse`."""
+        self.graph_run_ms = 0.0
+        """What a run took when it was first tried as a graph, by its own account; an existing kernel's rehearsal."""
         self._protocol = protocol
         self._solution = solution
         self._artifact = artifact
@@ -56,6 +60,7 @@ class DeviceSubject:
             int(protocol.memory_limit_gib * GIB), tuple(readable), gpu=True,
             scratch=str(scratch) if compiling and scratch else "",
         )  # fmt: skip
+        self._gate = 0
         self._timeout_s = protocol.build_timeout_s if compiling else protocol.run_timeout_s
         self._runner: Runner = zygote.spawn("cuda_native" if artifact else "cuda_candidate", {}, confinement)
         self._runner.begin(
@@ -73,14 +78,17 @@ class DeviceSubject:
         """What holds it."""
         return self._runner.confinement
 
-    def attach(self, reference: DeviceReference) -> None:
-        """Map the shared memory: inputs read-only unless the reference writes to them too."""
+    def attach(self, reference: DeviceReference, *, own_gate: bool = False) -> None:
+        """Map the shared memory: inputs read-only unless the reference writes to them too.
+
+        `own_gate`: for an existing kernel, whose gate a solution beside it must not reach.
+        """
         try:
             self._check(self._runner.finish(SETUP_TIMEOUT_S))
             lenient = self._protocol.rule == "kernelbench"
             writable = [bool(reference.written) or lenient, True, False, True]
             regions = [reference.regions[name].message() | {"name": name} for name in REGIONS]
-            descriptors = reference.hand_over()
+            descriptors, self._gate = reference.hand_over(own_gate=own_gate)
             try:
                 message = {"do": "map", "count": len(descriptors), "regions": regions, "writable": writable}
                 answer = self._runner.give_descriptors(message, descriptors, SETUP_TIMEOUT_S)
@@ -142,7 +150,7 @@ class DeviceSubject:
 
         `null`: a graph of as many empty steps instead.
         """
-        message = {"do": "arm", "null": sets if null else 0, "value": reference.close_gates(sets)}
+        message = {"do": "arm", "null": sets if null else 0, "value": reference.close_gates(sets, self._gate)}
         self._ask(message, SETUP_TIMEOUT_S, "launching its graph")
         self._freeze("launching its graph")
         reference.settle()  # what runs now has not waited for its gate: it may wait for inputs
@@ -154,7 +162,8 @@ class DeviceSubject:
         gate.
         """
         try:
-            self._runner.begin({"do": "arm", "null": 0, "value": reference.close_gates(sets)}, SETUP_TIMEOUT_S)
+            value = reference.close_gates(sets, self._gate)
+            self._runner.begin({"do": "arm", "null": 0, "value": value}, SETUP_TIMEOUT_S)
             try:
                 answer = self._runner.finish(LAUNCHED_WITHIN_S)
             except RunnerTimeoutError:
@@ -168,19 +177,26 @@ class DeviceSubject:
         except RunnerError as error:
             raise self._verdict(error, "launching its graph") from None
         self._check(answer)
-        self.collect()
+        claimed_ms, _ = self.collect()
+        self.graph_run_ms = self.graph_run_ms or claimed_ms / sets
         self.store()
         return quiet
 
     def run_graph(self, reference: DeviceReference, sets: int) -> bool:
-        """Let it launch its graph with open gates, and wait for the end.
+        """Let it launch its graph with open gates, and wait for the end; false where there is no room for it.
 
         The first launch brings a graph to the GPU. It takes so much room that one of a few thousand kernels would have
         to begin before it is launched as a whole.
         """
-        value = reference.close_gates(sets)
+        message = {"do": "arm", "null": 0, "value": reference.close_gates(sets, self._gate)}
         reference.open_gates(0, sets, 0.0, wait=False)
-        self._ask({"do": "arm", "null": 0, "value": value}, SETUP_TIMEOUT_S + self._timeout_s, "launching its graph")
+        try:
+            self._ask(message, SETUP_TIMEOUT_S + self._timeout_s, "launching its graph")
+        except Verdict as verdict:
+            if verdict.status is not Status.OUT_OF_MEMORY:
+                raise
+            self._freeze("launching its graph")
+            return False
         self._freeze("launching its graph")
         reference.open_gates(0, sets, self._timeout_s)
         self.collect()

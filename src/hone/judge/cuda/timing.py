@@ -13,10 +13,11 @@ from typing import Any, Literal
 
 from hone.judge.compare import Counts
 from hone.judge.cuda.busy import busy_samples_ms
-from hone.judge.cuda.clock import Observation, floor_ms, unexplained_ms
+from hone.judge.cuda.clock import Observation, floor_ms, lower_half, unexplained_ms
 from hone.judge.cuda.gpu import Gpu, clocks
-from hone.judge.cuda.reference import BATCH_MS, GRAPH_BELOW_MS, DeviceReference
-from hone.judge.cuda.subject import DeviceSubject
+from hone.judge.cuda.reference import GRAPH_BELOW_MS, DeviceReference
+from hone.judge.cuda.sets import run_count
+from hone.judge.cuda.subject import REHEARSALS, DeviceSubject
 from hone.judge.examine import LEAST_TIMED_RUNS, SOLUTION
 from hone.judge.kernels import blamed_on
 from hone.judge.verdict import Verdict
@@ -144,17 +145,17 @@ class DeviceTiming:
         """
         sets = self._reference.sets
         for _ in range(2):  # the first run of a kernel brings its code to the GPU
-            first_ms = {name: self._first_ms(name) for name in (SOLUTION, *baselines)}
-        run_ms = first_ms | self._reference.graph_run_ms  # the shorter a run is, the more of it is launching
+            run_ms = {name: self._first_ms(name) for name in (SOLUTION, *baselines)}
+        solution_ms = run_ms[SOLUTION]
+        if all(map(self._graphable, baselines)):  # the shorter a run is, the more of it is launching
+            known = {name: kernel.graph_run_ms for name, kernel in self._kernels.items() if kernel.graph_run_ms}
+            run_ms |= self._reference.graph_run_ms | known
         longest_ms = max((run_ms[name] for name in baselines), default=0.0)
-        self._wanted = wanted = min(sets, math.ceil(BATCH_MS / max(longest_ms, 1e-3)))
-        solution_ms = first_ms[SOLUTION]
         for _ in range(FIRST_BATCHES):
-            if solution_ms * wanted <= MOST_BATCH_MS:
-                break
-            solution_ms = min(solution_ms, self._first_ms(SOLUTION))
-        affordable = math.ceil(MOST_BATCH_MS / max(solution_ms, 1e-3))
-        self._sets = max(min(2, sets), min(wanted, affordable))
+            if solution_ms * run_count(sets, longest_ms) > MOST_BATCH_MS:
+                solution_ms = min(solution_ms, self._first_ms(SOLUTION))
+        self._wanted = wanted = run_count(sets, longest_ms, solution_ms)
+        self._sets = max(min(2, sets), min(wanted, math.ceil(MOST_BATCH_MS / max(solution_ms, 1e-3))))
         self._curtailed = wanted > 1  # as long as it is in the stream
         return solution_ms
 
@@ -198,8 +199,9 @@ class DeviceTiming:
                 self._prepare(side)
                 self._refresh(side, self._sets)
                 self._reveal()
-                waits = attempt(self._reference, self._sets)
-            return waits
+                if not attempt(self._reference, self._sets):
+                    return False
+            return True
 
     # -------------------------------------------------------------------------------------------- batches
 
@@ -286,11 +288,13 @@ class DeviceTiming:
         return seen
 
     def rehearse(self) -> None:
-        """One batch over all sets that there are, audited, and whether it can be a graph; raises Verdict when wrong."""
-        self._sets = self._stream_runs = self._reference.sets
-        self._scalars = self._scalars * self._sets
+        """One batch, of few runs where PyTorch's take long, audited; and whether it can be a graph. Raises Verdict."""
+        self._choose_sets(tuple(self._reference.graph_run_ms))
+        self._stream_runs = self._sets
+        self._scalars = self._scalars[:1] * self._sets
         self._side_batch(SOLUTION, audit=True)
-        self._subject.graphable = not self._reference.random and self._waits_as_graph(SOLUTION)
+        tries = (self._waits_as_graph(SOLUTION) for _ in range(REHEARSALS))
+        self._subject.graphable = not self._reference.random and all(tries)
 
     def _enough(self, turns: int, taken_s: float) -> bool:
         """Whether time is up. Where most batches were charged, every turn is taken: it may be the machine's noise."""
@@ -301,17 +305,16 @@ class DeviceTiming:
         return taken_s >= seconds and turns >= least and not charged
 
     def _keep_least_disturbed(self) -> None:
-        """Of a charged solution keep the lower half of the samples.
+        """Of a charged solution keep the lower half of the samples, and of baselines where launches are in theirs too.
 
         Noise of the machine only adds to what the judge's clock sees, and work that the claim leaves out is in every
         sample: none of them is below its true time, and the lower ones are nearer to it.
         """
-        samples = self._samples[SOLUTION]
         if statistics.median(self._charges) > 0:
-            lowest = sorted(range(len(samples)), key=samples.__getitem__)
-            kept = sorted(lowest[: (len(samples) + 1) // 2])
-            self._samples[SOLUTION] = [samples[place] for place in kept]
-            self._charges = [self._charges[place] for place in kept]
+            self._charges = [self._charges[place] for place in lower_half(self._samples[SOLUTION])]
+            for name, samples in self._samples.items():
+                if name == SOLUTION or self._mode(name) == "stream":
+                    self._samples[name] = [samples[place] for place in lower_half(samples)]
 
     def _keep(self, seen: Observation) -> None:
         runs = self._runs(SOLUTION)
