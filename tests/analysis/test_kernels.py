@@ -10,7 +10,7 @@ from hone.analysis.render import to_frame
 from hone.analysis.schema import TABLES
 from hone.records import KernelUse, OperatorShare, SelectionReason
 
-from .trainings import Trainings
+from .trainings import Trainings, kernel_time
 
 OPERATOR = "sample_neighbours"
 
@@ -121,6 +121,28 @@ def test_choices_without_a_training_and_trainings_without_a_choice_have_rows(mad
     ]  # fmt: skip
     assert {row["why"] for row in rest} == {"no training of this config runs it on this machine"}
     assert len(to_frame("gnn_kernels", [first, *rest])) == 3
+
+
+def test_an_operator_of_the_device_system_has_its_share_of_all_kernels(made):
+    """Two launches with a fifth of the time each; those of other operators, trainings and machines do not count."""
+    name = "mean_of_states"
+    made.selections, made.trainings = [chosen(operator=name)], []
+    made.train("device", 1.0, 1.0, training="usual", workers=1)
+    tried_with = use().model_copy(update={"operator": name})
+    made.train("device", 0.8, 0.8, training="tried", workers=1, kernels="selected", kernel_uses=(tried_with,))
+    (row,) = kernel_rows(made.salient())
+    assert math.isnan(row["share"]) and math.isnan(row["predicted_gain"])
+    place = {"dataset": "small", "training": "usual", "share": 0.2}
+    made.rooflines = [
+        *(kernel_time(f"{name}, layer {layer}", **place) for layer in (2, 3)),
+        kernel_time("mean_of_features", **place), kernel_time("all kernels", **place | {"share": 1.0}),
+        kernel_time(f"{name}, layer 2", **place | {"training": "other"}),
+        kernel_time(f"{name}, layer 2", **place | {"device": "Other GPU"}),
+    ]  # fmt: skip
+    (row,) = kernel_rows(made.salient())
+    assert row["share"] == pytest.approx(0.4) and "most_gain" not in row
+    assert row["predicted_gain"] == pytest.approx(amdahl(0.4, 4.0))
+    assert row["measured_gain"] == pytest.approx(1.25)
 
 
 @pytest.mark.parametrize(

@@ -150,9 +150,10 @@ def training_code(wildcards):
 
 
 def share_job(wildcards):
-    """The job of a training's first system, number of GPUs and seed."""
+    """The job of a training's first system that prepares batches on a CPU, number of GPUs and seed."""
     item = training_of(wildcards)
-    values = {"system": item.systems[0], "gpus": item.gpus[0], "seed": item.seeds[0]}
+    system = next(name for name in item.systems if name != "device")
+    values = {"system": system, "gpus": item.gpus[0], "seed": item.seeds[0]}
     return TrainingJob.of(TrainingKey(**wildcards, **values), item).model_dump(
         mode="json"
     )
@@ -180,6 +181,7 @@ RECORDS |= {
             SHARES.format(**key._asdict())
             for key in TRAINING_KEYS
             if settings.trainings[key.training].kernels == "selected"
+            and key.system != "device"
         }
     ),
     "graphs": sorted({GRAPH.format(graph=key.graph) for key in TRAINING_KEYS}),

@@ -2,7 +2,8 @@
 
 
 rule operator_shares:
-    # What a faster operator can gain, measured on a training's own batches by one thread; a CPU's operators alone.
+    # What a faster operator can gain, measured on a training's own batches by one thread; a CPU's operators alone,
+    # those of the device system have their shares in device_roofline.
     input:
         graph=prepared_graph,
         definitions=lambda wildcards: f"results/definitions/{training_of(wildcards).kernels_from}/level1.jsonl",

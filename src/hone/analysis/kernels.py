@@ -11,6 +11,8 @@ from hone.analysis.salient import Salient, Trained, mean_and_std
 from hone.analysis.tables import Row
 from hone.records import KernelUse, SelectionReason, TrainingRun
 
+DEVICE = "device"
+"""The system whose operators are kernels of a GPU: their shares are those of device_roofline."""
 SAME = ("fanouts", "batch_size", "hidden", "precision", "threads", "num_train", "device")
 """What a training must share with the one that it is compared with, beside graph, model, system and processes."""
 
@@ -89,10 +91,32 @@ def _trained_row(salient: Salient, group: Trained, operator: str, item: Selectio
 
 
 def _predicted(salient: Salient, group: Trained, twin: Trained, operator: str, item: SelectionReason | None) -> Row:
-    """Shares by the reference's figures and the benchmark of the operator, and the gain that follows from them.
+    """Shares by the reference's figures and the benchmark of the operator, and the gain that follows from them."""
+    speedup = item.speedup if item is not None and item.used == "selected" else None
+    if group.place.system == DEVICE:
+        shares = {"share": _share_of_kernels(salient, group, twin, operator)}
+    else:
+        shares = _shares_of_preparation(salient, group, twin, operator)
+    of_epoch, most = shares["share"], shares.get("most_gain", math.inf)
+    gain = min(amdahl(of_epoch, speedup), most) if speedup and not math.isnan(of_epoch) else math.nan
+    return {**shares, "predicted_gain": gain if speedup else 1.0}
 
-    Preparation that is hidden behind the steps costs nothing: a gain is bounded by the time that the loop waits.
-    """
+
+def _share_of_kernels(salient: Salient, group: Trained, twin: Trained, operator: str) -> float:
+    """Of the time of all kernels of one of the two trainings, one after the other; NaN where nobody measured them."""
+    place = group.place.graph, group.runs[0].environment.device
+    trainings = group.place.training, twin.place.training
+    found = [
+        time.share
+        for time in salient.records.rooflines
+        if (time.dataset, time.device) == place and time.training in trainings
+        if time.kernel.partition(",")[0] == operator
+    ]
+    return sum(found) if found else math.nan
+
+
+def _shares_of_preparation(salient: Salient, group: Trained, twin: Trained, operator: str) -> dict[str, float]:
+    """Preparation that is hidden behind the steps costs nothing: a gain is bounded by the time that the loop waits."""
     epoch_s, blocked_s = twin.mean("epoch_s"), twin.mean("blocked_s")
     most = epoch_s / (epoch_s - blocked_s) if blocked_s < epoch_s else math.inf
     place = group.place
@@ -105,12 +129,7 @@ def _predicted(salient: Salient, group: Trained, twin: Trained, operator: str, i
         math.nan,
     )  # fmt: skip
     of_epoch = share * min(1.0, twin.mean("prepare_s") / max(1, twin.runs[0].threads) / epoch_s)
-    speedup = item.speedup if item is not None and item.used == "selected" else None
-    gain = min(amdahl(of_epoch, speedup), most) if speedup and not math.isnan(of_epoch) else math.nan
-    return {
-        "share": of_epoch, "preparation_share": share, "most_gain": most,
-        "predicted_gain": gain if speedup else 1.0,
-    }  # fmt: skip
+    return {"share": of_epoch, "preparation_share": share, "most_gain": most}
 
 
 def _uses(group: Trained, operator: str) -> Iterator[KernelUse]:

@@ -37,7 +37,7 @@ COLUMNS: dict[str, Column] = {
     "share": Column(
         "float",
         "count over all answers of the row's experiment, model, level and turn; gnn_kernels: the operator's part of an "
-        "epoch with the builtin, on one preparing thread; device_roofline: of the time of all kernels",
+        "epoch with the builtin, on one preparing thread; device_roofline, and system device: of all kernels' time",
     ),
     "answers": Column("int", "all answers of the row's experiment, model, level and turn"),
     "turn": Column("int", "0 is the first answer, the paper's N is turn + 1; astra: 0 is the existing kernel"),

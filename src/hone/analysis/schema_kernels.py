@@ -32,7 +32,9 @@ KERNEL_COLUMNS: dict[str, Column] = {
     "builtin_epoch_s": Column("float", "epoch_s of the same training with the builtins: the reference"),
     "builtin_epoch_std_s": Column("float", "its standard deviation"),
     "same_losses": Column(
-        "text", "yes or no: whether every epoch of both trainings has the same loss, to the last bit"
+        "text",
+        "yes or no: whether every epoch of both trainings has the same loss, to the last bit; sample_neighbours is "
+        "exact and must have yes; of operators that round, those of device, no is no error",
     ),
 }
 

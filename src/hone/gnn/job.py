@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from hone.config_trainings import HyperParameters, Inference, Plateau, Precision, Training, TrainingKey, Validation
-from hone.records import KernelUse, Versioned, digest
+from hone.records import Definition, KernelUse, Versioned, digest
 from hone.records.gnn import GNNModel, GraphInfo, Kernels, System
 
 
@@ -36,6 +36,8 @@ class TrainingJob(Versioned):
     """What `hone.gnn.kernels` made of `kernels: selected` on this machine; empty before, and for `builtin`."""
     objects: dict[str, str] = Field(default_factory=dict)
     """Operator -> path of the shared object that it runs here; the others run the builtin."""
+    definitions: dict[str, Definition] = Field(default_factory=dict)
+    """Operator -> what the launcher of its object takes."""
     max_batches: int | None = None
     deterministic: bool = False
 
@@ -52,6 +54,6 @@ class TrainingJob(Versioned):
 
     def digest(self, graph: GraphInfo) -> str:
         """Of all that the trained parameters depend on, and of how fast they are got; not of inference."""
-        told = self.model_dump(mode="json", exclude={"inference", "kernel_uses", "objects"})
+        told = self.model_dump(mode="json", exclude={"inference", "kernel_uses", "objects", "definitions"})
         run = [[use.operator, use.solution] for use in self.kernel_uses if use.used == "selected"]
         return digest({"job": told, "graph": graph.sha256, "kernels": run})

@@ -48,10 +48,11 @@ def check(
 
     `compiled`: further functions by label, whose parameters have the names of the definition.
     """
-    bindings, absent = _bindings(operator)
-    for label, function in (compiled or {}).items():
-        bindings[label] = Binding(operator, Replacement(functions=(label,)), function, label), function
     for workload in workloads:
+        operator = operator.at(workload)
+        bindings, absent = _bindings(operator)
+        for label, function in (compiled or {}).items():
+            bindings[label] = Binding(operator, Replacement(functions=(label,)), function, label), function
         row: dict[str, Any] = {
             "kernel": operator.definition.name, "kernel_set": kernel_set, "solution": operator.solution.id[:12],
             "workload": workload.name, "dtype": workload.dtype, "held_out": workload.held_out,

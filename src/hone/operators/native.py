@@ -60,8 +60,12 @@ class NativeLibrary:
         passed += [output.data_ptr() for output in outputs]
         launcher = self._launcher(dtype)
         with on_device(device):
-            launcher(*passed, *sizes.values(), *stream_of(device))
+            launcher(*passed, *sizes.values(), *self._stream(device))
             self._check_launch()
+
+    def _stream(self, device: Any) -> tuple[int, ...]:
+        """A CUDA launcher takes a stream also where an emulator stands in for the GPU."""
+        return stream_of(device) or ((0,) if self._device == "cuda" else ())
 
     @property
     def _name(self) -> str:

@@ -45,6 +45,7 @@ class Operator:
         self.definition = definition
         self.solution = solution
         self.replaces = tuple(replaces)
+        self._artifact = artifact
         self.contract = Contract.of(definition, workloads)
         self._library = NativeLibrary(self.contract, solution.language, artifact)
         title = re.sub(r"\W", "_", definition.title, flags=re.ASCII).lower()
@@ -67,6 +68,12 @@ class Operator:
             remedy = "only `cuda` and `cpp` solutions that were built can become operators"
             raise OperatorError(f"there is no shared object: {build.status.value}", where=solution.id, remedy=remedy)
         return cls(definition, solution, store / build.artifact, workloads, replaces)
+
+    def at(self, workload: Workload) -> Operator:
+        """The same for a workload's sizes alone, where axes that only outputs have need not follow from the others."""
+        axes = {axis: workload.axes[axis] for axis in self.definition.axes}
+        definition = self.definition.model_copy(update={"axes": axes})
+        return Operator(definition, self.solution, self._artifact, (), self.replaces)
 
     @property
     def qualified_name(self) -> str:

@@ -51,9 +51,7 @@ def own(small_graph, library, store):
 def outcome(built, store, source, batch=None):
     path = store / built(source).artifact
     return attempt(
-        Trial(
-            definition=DEFINITION, workloads=WORKLOADS[:3], solution=solution(source), artifact=str(path), batch=batch
-        )
+        Trial(definition=DEFINITION, workloads=WORKLOADS[:3], solution=solution(source), artifact=str(path), own=batch)
     )
 
 
@@ -64,7 +62,7 @@ def test_a_kernel_is_compared_with_the_reference_and_on_the_training_s_own_batch
     told = {"definition": DEFINITION, "workloads": small, "solution": solution(WRONG_ON_LARGE_BATCHES)}
     path = str(store / built(WRONG_ON_LARGE_BATCHES).artifact)
     assert not attempt(Trial(**told, artifact=path)).disagreements
-    found = attempt(Trial(**told, artifact=path, batch=own)).disagreements
+    found = attempt(Trial(**told, artifact=path, own=own)).disagreements
     assert found == tuple(f"draws other neighbours than the builtin in hop {hop} of a batch of small" for hop in (0, 1))
 
 

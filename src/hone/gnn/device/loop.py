@@ -17,13 +17,14 @@ import torch
 from hone.gnn.device.memory import BatchRoom, Room
 from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler
-from hone.gnn.device.streams import IN_TURN, Aside
+from hone.gnn.device.streams import IN_TURN, Aside, graph_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from hone.gnn.device.memory import DeviceGraph
     from hone.gnn.device.native import Library
+    from hone.gnn.device.operators import Operators
     from hone.gnn.device.weights import Weights
     from hone.gnn.distributed import Ranks
     from hone.gnn.seeds import Plan
@@ -51,14 +52,14 @@ class DeviceLoop:
 
     def __init__(
         self, graph: DeviceGraph, weights: Weights, sampler: DeviceSampler, dropout: float, library: Library,
-        ranks: Ranks, *, group: int = GROUP,
+        ranks: Ranks, *, group: int = GROUP, operators: Operators | None = None,
     ) -> None:  # fmt: skip
         """Rooms are the sampler's. Graphs are captured when the first epoch begins."""
         self.graph, self.weights, self._sampler = graph, weights, sampler
-        self._dropout, self._library, self._ranks = dropout, library, ranks
+        self._dropout, self._library, self._ranks, self._operators = dropout, library, ranks, operators
         self._device = graph.features.device
         self._layers = len(sampler.room.fanouts)
-        self._pass = SagePass(weights, graph, sampler.room, dropout, library)
+        self._pass = SagePass(weights, graph, sampler.room, dropout, library, operators)
         self._width = weights.widths[0]
         self._groups = [Group(sampler.room, self._layers, self._device, group, self._width) for _ in range(AHEAD)]
         self._largest: tuple[DeviceSampler, BatchRoom, SagePass] | None = None
@@ -150,7 +151,7 @@ class DeviceLoop:
             fanouts = self._sampler.room.fanouts
             room = Room.largest(self._sampler.room.nodes[0], fanouts, len(self.graph.labels))
             sampler = self._sampler.with_room(room)
-            part = SagePass(self.weights, self.graph, room, self._dropout, self._library)
+            part = SagePass(self.weights, self.graph, room, self._dropout, self._library, self._operators)
             self._largest = (sampler, BatchRoom(room, self._layers, self._device, self._width), part)
         sampler, place, part = self._largest
         sampler.begin(plan, index)
@@ -174,22 +175,14 @@ class DeviceLoop:
         )  # libraries choose their kernels when they are first used
         first = _stream(self._device, URGENT)  # where both want a processor: nothing waits for the sampling
         for group in self._groups:
-            group.sample = self._graph_of(partial(self._sample_all, group, len(group.rooms)), self._side)
-            group.train = self._graph_of(partial(self._train_all, group), first)
+            group.sample = graph_of(partial(self._sample_all, group, len(group.rooms)), self._side)
+            group.train = graph_of(partial(self._train_all, group), first)
         self.weights.load_state(before)
         self._take_loss()
 
     def _train_all(self, group: Group) -> None:
         for room in group.rooms:
             self._step(self._pass, room, self._aside)
-
-    @staticmethod
-    def _graph_of(work: Callable[[], object], stream: torch.cuda.Stream | None) -> Callable[[], object]:
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
-            work()
-        replay: Callable[[], object] = graph.replay
-        return replay
 
     def _sampling(self) -> AbstractContextManager[Any]:
         return torch.cuda.stream(self._side) if self._side is not None else nullcontext()

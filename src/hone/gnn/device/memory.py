@@ -33,10 +33,11 @@ class DeviceGraph:
     """(nodes,) int64."""
 
     @classmethod
-    def load(cls, graph: Graph, device: torch.device) -> DeviceGraph:
-        """Copy a graph; float32 features become bfloat16."""
+    def load(cls, graph: Graph, device: torch.device, dtype: torch.dtype | None = None) -> DeviceGraph:
+        """Copy a graph; features become `dtype`, or stay as they are but for float32, which becomes bfloat16."""
         features = graph.tensor("features")
-        narrow = features.dtype if features.dtype in (torch.float16, torch.bfloat16) else torch.bfloat16
+        own = features.dtype if features.dtype in (torch.float16, torch.bfloat16) else torch.bfloat16
+        narrow = dtype or own
         width = -(-features.shape[1] // 8) * 8
         indptr, indices, labels = (graph.tensor(name) for name in ("indptr", "indices", "labels"))
         return cls(
@@ -127,6 +128,9 @@ class BatchRoom:
         self.nodes = torch.zeros(room.nodes[-1], dtype=torch.int32, device=device)
         self.locals = torch.zeros(room.slots, dtype=torch.int32, device=device)
         self.keys = torch.zeros(layers, dtype=torch.int64, device=device)
+        self.filled = torch.zeros(len(room.fanouts), 4, dtype=torch.int32, device=device)
+        self.keys_apart = torch.zeros(layers, 2, dtype=torch.int64, device=device)
+        """Copies for `SelectedOperators`, 16 bytes apart: rows and sources of each hop, and the key of each layer."""
         self.first_input = torch.zeros(room.nodes[-1], 2 * width, dtype=torch.bfloat16, device=device)
         """[mean of the neighbours | own row] of the features."""
         self.hops: list[HopRoom] = []

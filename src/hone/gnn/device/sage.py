@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from hone.gnn.device.operators import Operators
 from hone.gnn.device.streams import IN_TURN, Aside
 
 if TYPE_CHECKING:
@@ -26,40 +27,45 @@ class SagePass:
     Layer l reads hop (layers - 1 - l).
     """
 
-    def __init__(self, weights: Weights, graph: DeviceGraph, room: Room, dropout: float, library: Library) -> None:
-        """`dropout` is the share that a training step drops."""
+    def __init__(
+        self, weights: Weights, graph: DeviceGraph, room: Room, dropout: float, library: Library,
+        operators: Operators | None = None,
+    ) -> None:  # fmt: skip
+        """`dropout` is the share that a training step drops; `operators` are the library's unless others are given."""
         device = graph.features.device
+        self._operators = operators or Operators(library)
         self._weights, self._graph, self._library, self._dropout = weights, graph, library, dropout
         self._layers = len(room.fanouts)
         widths = weights.widths
         rows = [room.nodes[self._hop(layer)] for layer in range(self._layers)]
 
         def matrices(rows: list[int], widths: list[int]) -> list[Tensor]:
-            pairs = zip(rows, widths, strict=True)
-            return [torch.zeros(n, width, dtype=torch.bfloat16, device=device) for n, width in pairs]
+            pairs = zip(rows, widths, strict=True)  # behind each there is a row more, which operators may write to
+            return [torch.zeros(n + 1, width, dtype=torch.bfloat16, device=device)[:n] for n, width in pairs]
 
         behind_first = rows[1:], [2 * width for width in widths[1:-1]]
         self._inputs, self._input_gradients = matrices(*behind_first), matrices(*behind_first)
         """Of the layers behind the first one; its own input is the batch's."""
         self._states = matrices(rows, widths[1:])
+        inner = self._states[:-1] if self._operators.in_place else matrices(rows[:-1], widths[1:-1])
+        self._gradients = [*inner, self._states[-1]]
+        """Of the states, where they may lie in their place."""
         self._losses = torch.zeros(rows[-1], device=device)
         self.total = torch.zeros(1, dtype=torch.float64, device=device)
         """Sum of the losses of the batch that has gone backward."""
 
     def gather(self, batch: BatchRoom) -> None:
         """The first layer's input, `forward` comes after it: no weight has a say in it, so that it is made ahead."""
-        hop, features, width = batch.hops[-1].view, self._graph.features, self._weights.widths[0]
-        is_half = int(features.dtype == torch.float16)
-        self._library.call("mean_of_features", hop, batch.nodes, features, is_half, width, batch.first_input)
+        self._operators.begin(batch, self._graph.features)
+        self._operators.mean_of_features(batch, self._graph.features, batch.first_input)
 
     def forward(self, batch: BatchRoom, *, training: bool) -> Tensor:
         """Scores (seeds' room, classes filled up to a multiple of 8) bfloat16."""
-        widths, share = self._weights.widths, self._dropout if training else 0.0
+        share = self._dropout if training else 0.0
         torch.mm(batch.first_input, self._weights.rounded[0], out=self._states[0])
         for layer in range(1, self._layers):
-            hop, inputs = batch.hops[self._hop(layer)].view, self._inputs[layer - 1]
-            dropout = batch.dropout(layer - 1, share)
-            self._library.call("mean_of_states", hop, self._states[layer - 1], widths[layer], dropout, inputs)
+            inputs = self._inputs[layer - 1]
+            self._operators.mean_of_states(batch, layer, share, self._states[layer - 1], inputs)
             torch.mm(inputs, self._weights.rounded[layer], out=self._states[layer])
         return self._states[-1]
 
@@ -76,16 +82,14 @@ class SagePass:
         with aside():
             call("sum_losses", self._losses, len(self._losses), self.total)
         for layer in range(self._layers - 1, 0, -1):
-            gradient, below = self._input_gradients[layer - 1], self._states[layer - 1]
-            hop = batch.hops[self._hop(layer)]
+            gradient, of_states = self._input_gradients[layer - 1], self._gradients[layer]
             with aside():
-                product(self._inputs[layer - 1].T, self._states[layer], weights.gradients[layer])
-            torch.mm(self._states[layer], weights.rounded[layer].T, out=gradient)
-            call(
-                "gradient_of_states", hop.view, hop.offsets, hop.readers, gradient, below, weights.widths[layer],
-                batch.dropout(layer - 1, self._dropout), below,
-            )  # fmt: skip
-        product(batch.first_input.T, self._states[0], weights.gradients[0])
+                product(self._inputs[layer - 1].T, of_states, weights.gradients[layer])
+            torch.mm(of_states, weights.rounded[layer].T, out=gradient)
+            self._operators.gradient_of_states(
+                batch, layer, self._dropout, gradient, self._states[layer - 1], self._gradients[layer - 1]
+            )
+        product(batch.first_input.T, self._gradients[0], weights.gradients[0])
         aside.join()
 
     def _hop(self, layer: int) -> int:

@@ -1,8 +1,8 @@
-"""Work beside what the next kernel waits for."""
+"""Work beside what the next kernel waits for, and work that is captured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -33,3 +33,15 @@ class Aside:
 
 IN_TURN = Aside()
 """One kernel after the other."""
+
+
+def graph_of(work: Callable[[], object], stream: torch.cuda.Stream | None = None) -> Callable[[], object]:
+    """What launches all that `work` launches, as one CUDA graph; `stream` is the one that it is captured on.
+
+    Raises RuntimeError where `work` does what cannot be captured.
+    """
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        work()
+    replay: Callable[[], object] = graph.replay
+    return replay

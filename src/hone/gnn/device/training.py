@@ -14,6 +14,7 @@ from hone.errors import MachineError
 from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library
+from hone.gnn.device.operators import Operators, SelectedOperators
 from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.weights import Weights
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from hone.records.gnn import Span
 
 COUNTED_BATCHES = 8
+FEATURES = "mean_of_features"
+"""The operator that reads the features, whose kernels are for bfloat16."""
 GIB = 1 << 30
 
 
@@ -90,11 +93,13 @@ def device_trainer(
 ) -> DeviceTrainer:
     """Everything a job's training needs, in the device's memory.
 
-    Raises MachineError for a graph that does not fit, ConfigError for fan-outs that the kernels cannot do.
+    Raises MachineError for a graph that does not fit, ConfigError for fan-outs that the kernels cannot do,
+    OperatorError for a selected kernel that cannot be loaded.
     """
     kernels = Library(library)
+    operators = SelectedOperators(kernels, job.objects, job.definitions) if job.objects else Operators(kernels)
     check_memory(graph, device)
-    arrays = DeviceGraph.load(graph, device)
+    arrays = DeviceGraph.load(graph, device, torch.bfloat16 if FEATURES in job.objects else None)
     weights = Weights(model, arrays.features, job.hyper, kernels, job.plateau)
     seed = derived_seed("sampler", job.seed)
     order = shuffled(graph.tensor("train"), job.seed, 0)
@@ -105,10 +110,10 @@ def device_trainer(
     )  # fmt: skip
     counts = _counted(ample, plan, job.layers)
     sampler = ample.with_room(measured_room(ample, plan, job.layers))
-    loop = DeviceLoop(arrays, weights, sampler, job.hyper.dropout, kernels, ranks)
+    loop = DeviceLoop(arrays, weights, sampler, job.hyper.dropout, kernels, ranks, operators=operators)
     learner = DeviceLearner(weights, device, ranks)
     return DeviceTrainer(
-        graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, weights, kernels, ranks),
+        graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, weights, kernels, ranks, operators),
         seed=job.seed, batch_size=job.hyper.batch_size, epochs=job.hyper.epochs,
         validate_every=job.validation.every_epochs if job.validation else 1,
         patience_epochs=job.hyper.patience_epochs, max_batches=job.max_batches, loop=loop,
@@ -121,13 +126,13 @@ class DeviceInference:
 
     def __init__(
         self, graph: DeviceGraph, weights: Weights, fanouts: tuple[int, ...], batch_size: int, library: Library, *,
-        seed: int, max_seeds: int,
+        seed: int, max_seeds: int, operators: Operators | None = None,
     ) -> None:  # fmt: skip
         room = Room.largest(batch_size, fanouts, len(graph.labels))
         self._graph, self._weights = graph, weights
         self._sampler = DeviceSampler(graph, room, library, seed=seed, max_seeds=max_seeds)
         self._place = BatchRoom(room, len(fanouts), graph.labels.device, weights.widths[0])
-        self._pass = SagePass(weights, graph, room, 0.0, library)
+        self._pass = SagePass(weights, graph, room, 0.0, library, operators)
 
     def count_correct(self, plan: Plan) -> Tensor:
         """How many of this rank's nodes of the plan get their class: a scalar on the device."""
@@ -176,7 +181,13 @@ def check_memory(graph: Graph, device: torch.device) -> None:
 
 
 def _validation(
-    job: TrainingJob, graph: Graph, arrays: DeviceGraph, weights: Weights, library: Library, ranks: Ranks
+    job: TrainingJob,
+    graph: Graph,
+    arrays: DeviceGraph,
+    weights: Weights,
+    library: Library,
+    ranks: Ranks,
+    operators: Operators,
 ) -> Callable[[GNN], float] | None:
     """Sampled, the same at every validation; the ranks share the nodes."""
     if job.validation is None or graph.info.num_valid == 0:
@@ -188,7 +199,7 @@ def _validation(
     nodes = graph.tensor("valid")
     inference = DeviceInference(
         arrays, weights, job.hyper.validation_fanouts, job.hyper.inference_batch_size, library,
-        seed=derived_seed("inference", job.seed), max_seeds=len(nodes),
+        seed=derived_seed("inference", job.seed), max_seeds=len(nodes), operators=operators,
     )  # fmt: skip
     plan = Plan(nodes, job.hyper.inference_batch_size, 0, ranks.rank, ranks.world)
     return lambda _: int(sum_over_ranks(inference.count_correct(plan), ranks)) / len(nodes)

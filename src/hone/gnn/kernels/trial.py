@@ -18,6 +18,7 @@ from pathlib import Path
 
 from hone.errors import HoneError, RecordError
 from hone.files import read_record, write_text
+from hone.gnn.job import TrainingJob
 from hone.judge.confinement import die_with_parent
 from hone.records import Definition, Record, SelectedKernel, Selection, Solution, Versioned, Workload
 
@@ -39,6 +40,16 @@ class OwnBatch(Record):
     """Where the builtin is, or is put."""
 
 
+class OwnLoop(Record):
+    """What a training of the device system runs its kernels on."""
+
+    job: TrainingJob
+    graph: str
+    """Folder of the graph."""
+    library: str
+    """Path of the device system's shared object."""
+
+
 class Trial(Versioned):
     """What a trial is told."""
 
@@ -47,8 +58,9 @@ class Trial(Versioned):
     solution: Solution
     artifact: str
     """Path of the shared object."""
-    batch: OwnBatch | None = None
-    """For the sampler's operator, which is exact: there it has to draw what the builtin draws."""
+    own: OwnBatch | OwnLoop | None = None
+    """For the sampler's operator, which is exact: there it has to draw what the builtin draws. For the device system's:
+    there it has to agree with the builtin."""
 
 
 class Outcome(Versioned):
@@ -63,14 +75,14 @@ def refusal(
     selection: Selection,
     kernel: SelectedKernel,
     artifact: Path,
-    batch: OwnBatch | None = None,
+    own: OwnBatch | OwnLoop | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> str:
     """Why the kernel is not to be used, in a few words; empty when it agrees with the reference, and the builtin."""
     assert selection.definition is not None, "the record sees to it"
     trial = Trial(
         definition=selection.definition, workloads=selection.workloads, solution=kernel.solution,
-        artifact=str(artifact.resolve()), batch=batch,
+        artifact=str(artifact.resolve()), own=own,
     )  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="hone-trial-") as folder:
         request, answer = Path(folder) / "request.json", Path(folder) / "answer.json"
@@ -127,7 +139,8 @@ def _signal_name(number: int) -> str:
 
 
 def attempt(trial: Trial) -> Outcome:
-    """Load the kernel and compare it on every workload; raises OperatorError when it cannot be called."""
+    """Load the kernel and compare it on every workload; raises OperatorError when it cannot be called, MachineError
+    without the GPU that it needs."""
     from hone.operators.contract import Contract
     from hone.operators.native import NativeLibrary
 
@@ -135,17 +148,16 @@ def attempt(trial: Trial) -> Outcome:
     NativeLibrary(Contract(trial.definition, {}), trial.solution.language, Path(trial.artifact))
     from hone.operators import Operator
     from hone.operators.check import check, disagreements
-    from hone.trials.table import Row
+    from hone.operators.stage import require_device
 
-    rows: list[Row] = []
-    for workload in trial.workloads:
-        # At the workload's own sizes: an axis that only outputs have need not follow from the others.
-        axes = {axis: workload.axes[axis] for axis in trial.definition.axes}
-        definition = trial.definition.model_copy(update={"axes": axes})
-        rows += check(Operator(definition, trial.solution, Path(trial.artifact)), [workload], "selected")
+    operator = Operator(trial.definition, trial.solution, Path(trial.artifact))
+    require_device([operator])
+    rows = list(check(operator, trial.workloads, "selected"))
     found = disagreements(rows)
-    if trial.batch is not None and not found:
-        found = list(_on_own_batch(trial, trial.batch))
+    if isinstance(trial.own, OwnBatch) and not found:
+        found = list(_on_own_batch(trial, trial.own))
+    if isinstance(trial.own, OwnLoop) and not found:
+        found = _in_own_loop(trial, trial.own)
     return Outcome(disagreements=tuple(found), compared=len(rows))
 
 
@@ -169,6 +181,16 @@ def _on_own_batch(trial: Trial, own: OwnBatch) -> Iterator[str]:
                 yield f"draws other neighbours than the builtin in hop {hop} of a batch of {graph.info.name}"
 
 
+def _in_own_loop(trial: Trial, own: OwnLoop) -> list[str]:
+    """A line for each call in the loop that the kernel and the builtin answer differently."""
+    from hone.gnn.kernels.in_loop import differences
+
+    operator = trial.definition.title
+    chosen = {"objects": {operator: trial.artifact}, "definitions": {operator: trial.definition}}
+    job = own.job.model_copy(update=chosen)
+    return differences(job, Path(own.graph), Path(own.library), trial.workloads[0].tolerance)
+
+
 def main(arguments: list[str]) -> int:
     """Exit status: 1 for a failure that is explained on standard error."""
     die_with_parent()
@@ -177,6 +199,9 @@ def main(arguments: list[str]) -> int:
         outcome = attempt(read_record(request, Trial))
     except HoneError as error:
         sys.stderr.write(f"{error.problem}\n")
+        return 1
+    except RuntimeError as error:  # CUDA's, whose last lines are advice
+        sys.stderr.write(f"{str(error).strip().splitlines()[0]}\n")
         return 1
     write_text(answer, outcome.model_dump_json() + "\n")
     return 0

@@ -13,11 +13,10 @@ from pathlib import Path
 
 from hone.build.builds import build_one
 from hone.build.toolchain import flags_for, toolchain_for
-from hone.config_trainings import SAMPLING
 from hone.errors import HoneError
 from hone.files import read_record
 from hone.gnn.job import TrainingJob
-from hone.gnn.kernels.trial import OwnBatch, refusal
+from hone.gnn.kernels.trial import OwnBatch, OwnLoop, refusal
 from hone.gnn.stage import environment
 from hone.records import BuildStatus, KernelUse, Language, SelectedKernel, Selection
 from hone.store import Store
@@ -48,26 +47,35 @@ def with_selected_kernels(
     Every other operator runs the builtin, which a warning says where a kernel was selected for this machine. Raises
     RecordError for a selection that cannot be read.
     """
-    batch = None
-    if sampler is not None:
-        batch = OwnBatch(
-            graph=str(graph), sampler=str(sampler), fanouts=job.hyper.fanouts, batch_size=job.hyper.batch_size,
-            seed=job.seed, store=str(store),
-        )  # fmt: skip
+    own = _own(job, graph, sampler, store)
     read = [read_record(path, Selection) for path in selections]
-    found = [find(item, environment(item.runs_on).device, store, batch) for item in read]
+    found = [find(item, environment(item.runs_on).device, store, own) for item in read]
     for item in found:
         if item.use.used == "fell_back":
             warn(item.use, log)
     objects = {item.use.operator: str(item.artifact) for item in found if item.artifact is not None}
-    return job.model_copy(update={"kernel_uses": tuple(item.use for item in found), "objects": objects})
+    definitions = {item.operator: item.definition for item in read if item.operator in objects}
+    uses = tuple(item.use for item in found)
+    return job.model_copy(update={"kernel_uses": uses, "objects": objects, "definitions": definitions})
 
 
-def find(selection: Selection, where: str, store: Path, batch: OwnBatch | None = None) -> Found:
+def _own(job: TrainingJob, graph: Path, sampler: Path | None, store: Path) -> OwnBatch | OwnLoop | None:
+    """What of a training a kernel is tried on."""
+    if sampler is None:
+        return None
+    if job.system == "device":
+        return OwnLoop(job=job, graph=str(graph), library=str(sampler))
+    return OwnBatch(
+        graph=str(graph), sampler=str(sampler), fanouts=job.hyper.fanouts, batch_size=job.hyper.batch_size,
+        seed=job.seed, store=str(store),
+    )  # fmt: skip
+
+
+def find(selection: Selection, where: str, store: Path, own: OwnBatch | OwnLoop | None = None) -> Found:
     """The operator's kernel for this machine, built, and tried; the builtin where there is none or any of it fails.
 
-    `where` is the model name of the CPU or GPU that is to run it; `batch` the training's own, on which a sampler's
-    kernel has to draw what the builtin draws.
+    `where` is the model name of the CPU or GPU that is to run it; `own` what the training runs it on, where it has to
+    agree with the builtin.
     """
     kernel = next((item for item in selection.kernels if item.where == where), None)
     if kernel is None:
@@ -76,7 +84,7 @@ def find(selection: Selection, where: str, store: Path, batch: OwnBatch | None =
         return Found(KernelUse(operator=selection.operator, where=where, used="builtin", reason=reason))
     artifact, reason = _built(selection, kernel, store)
     if artifact is not None:
-        reason = refusal(selection, kernel, artifact, batch if selection.operator == SAMPLING else None)
+        reason = refusal(selection, kernel, artifact, own)
     common = {"operator": selection.operator, "where": where, "solution": kernel.solution.id}
     if artifact is None or reason:
         return Found(KernelUse(**common, used="fell_back", reason=reason))

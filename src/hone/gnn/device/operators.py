@@ -1,0 +1,146 @@
+"""The operators of a step that a campaign can replace: the device system's own, and kernels with the launchers of
+`config/kernels/graph_ops`.
+
+A layer is counted from the features; layer l reads hop (layers - 1 - l) of a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hone.records import Language
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hone.gnn.device.memory import BatchRoom, HopRoom
+    from hone.gnn.device.native import Library
+    from hone.records import Definition
+
+
+class Operators:
+    """The builtin ones, of the library."""
+
+    in_place = True
+    """Whether `gradient_of_states` may be given one matrix as states and as gradient."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def begin(self, batch: BatchRoom, features: Tensor) -> None:
+        """On a batch that has been sampled, before the others; they can all be captured."""
+
+    def mean_of_features(self, batch: BatchRoom, features: Tensor, out: Tensor) -> None:
+        """The first layer's input; features (nodes, width) -> out (rows, 2 * width)."""
+        is_half = int(features.dtype == torch.float16)
+        hop, width = batch.hops[-1].view, features.shape[1]
+        self._library.call("mean_of_features", hop, batch.nodes, features, is_half, width, out)
+
+    def mean_of_states(self, batch: BatchRoom, layer: int, share: float, states: Tensor, out: Tensor) -> None:
+        """A later layer's input; states (sources, width) -> out (rows, 2 * width). `share` is dropped."""
+        dropout = batch.dropout(layer - 1, share)
+        self._library.call("mean_of_states", hop_of(batch, layer).view, states, states.shape[1], dropout, out)
+
+    def gradient_of_states(
+        self, batch: BatchRoom, layer: int, share: float, out_gradient: Tensor, states: Tensor, gradient: Tensor
+    ) -> None:
+        """Its backward: out_gradient (rows, 2 * width), states (sources, width) -> gradient (sources, width)."""
+        hop, dropout = hop_of(batch, layer), batch.dropout(layer - 1, share)
+        self._library.call(
+            "gradient_of_states", hop.view, hop.offsets, hop.readers, out_gradient, states, states.shape[1], dropout,
+            gradient,
+        )  # fmt: skip
+
+
+class SelectedOperators(Operators):
+    """Some of them out of shared objects; the others are the library's.
+
+    Definitions promise more than the builtins need: pointers begin at multiples of 16 bytes, an output is no input, and
+    there is room for one source more than a batch can have. `SagePass` and `begin` see to it.
+    """
+
+    in_place = False
+
+    def __init__(self, library: Library, objects: Mapping[str, str], definitions: Mapping[str, Definition]) -> None:
+        """`objects`: operator -> path. Raises OperatorError when one cannot be loaded."""
+        super().__init__(library)
+        from hone.operators.contract import Contract
+        from hone.operators.native import NativeLibrary
+
+        self._kernels = {
+            name: NativeLibrary(Contract(definitions[name], {}), Language.CUDA, Path(path))
+            for name, path in objects.items()
+        }
+        self._definitions = definitions
+
+    def begin(self, batch: BatchRoom, features: Tensor) -> None:
+        """Copies what kernels read of the batch to where they may expect it."""
+        batch.filled[:, :2].copy_(batch.sizes.unfold(0, 2, 1))
+        batch.filled[-1, 1].fill_(len(features))  # the last hop's nodes are not numbered: it reads the table itself
+        batch.keys_apart[:, 0].copy_(batch.keys)
+
+    def mean_of_features(self, batch: BatchRoom, features: Tensor, out: Tensor) -> None:
+        """As the builtin; `features` are of the type that the kernel is for."""
+        if "mean_of_features" not in self._kernels:
+            return super().mean_of_features(batch, features, out)
+        given = {**_rows(batch, batch.hops[-1]), "nodes": batch.nodes, "features": features, "out": out}
+        return self._launch("mean_of_features", given, {"table": len(features)})
+
+    def mean_of_states(self, batch: BatchRoom, layer: int, share: float, states: Tensor, out: Tensor) -> None:
+        """As the builtin."""
+        if "mean_of_states" not in self._kernels:
+            return super().mean_of_states(batch, layer, share, states, out)
+        hop = hop_of(batch, layer)
+        given = {**_rows(batch, hop), **_dropout(batch, layer, share), "states": states, "out": out}
+        return self._launch("mean_of_states", given, {"room": hop.sources + 1})
+
+    def gradient_of_states(
+        self, batch: BatchRoom, layer: int, share: float, out_gradient: Tensor, states: Tensor, gradient: Tensor
+    ) -> None:
+        """As the builtin, but for `gradient`, which is not `states`."""
+        if "gradient_of_states" not in self._kernels:
+            return super().gradient_of_states(batch, layer, share, out_gradient, states, gradient)
+        hop = hop_of(batch, layer)
+        given = {**_rows(batch, hop), **_dropout(batch, layer, share), "begins": hop.offsets, "readers": hop.readers}
+        given |= {"out_gradient": out_gradient, "states": states, "gradient": gradient}
+        return self._launch("gradient_of_states", given, {"room": hop.sources + 1})
+
+    def _launch(self, name: str, given: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+        """Raises OperatorError where the definition has arguments or axes that nobody knows."""
+        from hone.operators.contract import OperatorError
+
+        item = self._definitions[name]
+        width = (given["features"] if "features" in given else given["states"]).shape[1]
+        known = {**sizes, "count": given["count"], "fanout": given["fanout"], "width": width, "both": 2 * width}
+        known |= {"sizes": 2, "keys": 1}
+        wanted = [*(argument.name for argument in (*item.inputs, *item.parameters, *item.outputs)), *item.axes]
+        unknown = [word for word in wanted if word not in given and word not in known]
+        if unknown:
+            raise OperatorError(f"nobody knows what {', '.join(unknown)} is", where=item.name)
+        values = [given[argument.name] for argument in (*item.inputs, *item.parameters)]
+        outputs = [given[argument.name] for argument in item.outputs]
+        axes = {axis: known[axis] for axis in item.axes}
+        self._kernels[name].launch(values, outputs, axes, item.dtypes[0] if item.dtypes else "", outputs[0].device)
+
+
+def hop_of(batch: BatchRoom, layer: int) -> HopRoom:
+    """The hop that a layer reads."""
+    return batch.hops[len(batch.hops) - 1 - layer]
+
+
+def _rows(batch: BatchRoom, hop: HopRoom) -> dict[str, Any]:
+    """What every operator reads of a hop."""
+    number = hop.view.index
+    return {
+        "neighbours": hop.neighbours, "degrees": hop.degrees, "filled": batch.filled[number], "count": hop.rows,
+        "fanout": hop.view.fanout,
+    }  # fmt: skip
+
+
+def _dropout(batch: BatchRoom, layer: int, share: float) -> dict[str, Any]:
+    view = batch.dropout(layer - 1, share)
+    return {"key": batch.keys_apart[layer - 1], "scale": view.scale, "threshold": view.threshold}
