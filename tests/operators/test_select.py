@@ -99,6 +99,13 @@ def test_nothing_is_selected_that_does_not_beat_the_builtin(choose, judged, tmp_
     assert found.reason == "no experiment wrote a solution"
 
 
+def test_one_disturbed_measurement_makes_no_winner(choose, judged):
+    shown = [item.id for item in WORKLOADS if not item.held_out]
+    disturbed = [item for item in judged(FAST, 9) if item.workload == shown[0]]
+    _, (found,) = choose([*disturbed, *(item for item in judged(FAST, 1) if item.workload != shown[0])])
+    assert found.used == "builtin" and "is 1.000 times as fast" in found.reason
+
+
 def test_selecting_by_hand_says_what_and_why(choose, judged, tmp_path):
     choose([*judged(FAST, 2), *judged(FAST, 1.01, "a GPU")])
     names = ("definitions", "workloads", "solutions", "evaluations", "builds")
