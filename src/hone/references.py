@@ -11,6 +11,7 @@ from hone.errors import ConfigError, located
 from hone.llm.recorded import transcript_path
 from hone.methods.files import check_files
 from hone.methods.hardware import gpu
+from hone.sources.kernels.names import numbers_in
 
 
 def check_references(settings: Settings) -> None:
@@ -39,7 +40,7 @@ def _check_operators(settings: Settings, name: str) -> None:
     if training.kernels_from is None:
         return
     folder = Path(settings.sources[training.kernels_from].path)  # type: ignore[union-attr]
-    known = [path.stem.partition("_")[2] for path in folder.glob("[0-9]*_*.yaml")]
+    known = numbers_in(folder)
     needed = {operator for system in training.systems for operator in OPERATORS[system]}
     if missing := sorted(needed - set(known)):
         problem = f"the source has no operator '{missing[0]}'{closest(missing[0], iter(known))}"

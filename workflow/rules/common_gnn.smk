@@ -1,6 +1,7 @@
 # What the rules of graphs and trainings share: paths, and the functions that give them their inputs.
 from hone.config_trainings import OPERATORS, TrainingKey, training_keys
 from hone.gnn.job import TrainingJob
+from hone.sources.kernels.names import numbers_in
 
 GRAPH_ARRAYS = ("indptr", "indices", "features", "labels", "train", "valid", "test")
 GRAPH = "results/graphs/{graph}/graph.json"
@@ -100,15 +101,11 @@ def compared_graphs():
     )
 
 
-# Kernels that trainings take from campaigns. Operator -> (level, number), by the names of a source's entries.
+# Kernels that trainings take from campaigns. Source -> operator -> number, by the names of its entries.
 SELECTED = "results/selected/{source}/{operator}.json"
 SELECTING = sorted({item.kernels_from for item in settings.trainings.values()} - {None})
 NUMBERS = {
-    source: {
-        path.stem.partition("_")[2]: (1, int(path.stem.partition("_")[0]))
-        for path in sorted(Path(settings.sources[source].path).glob("[0-9]*_*.yaml"))
-    }
-    for source in SELECTING
+    source: numbers_in(Path(settings.sources[source].path)) for source in SELECTING
 }
 SHARES = "results/shares/{training}/{graph}/{model}.jsonl"
 
@@ -126,7 +123,7 @@ def of_operator(stage, experiments):
     """A stage's files of all experiments that may have a solution for an operator."""
 
     def files(wildcards):
-        place = NUMBERS[wildcards.source][wildcards.operator]
+        place = (1, NUMBERS[wildcards.source][wildcards.operator])
         return [
             path.format(experiment=name, model=model_slug(model))
             for name in experiments

@@ -16,6 +16,7 @@ from hone.records import Build, BuildStatus, Definition, Language, Solution, dig
 from hone.store import Store
 
 COMPILED = (Language.CPP, Language.CUDA)
+ALONE_TIMEOUT_S = 600.0
 CUDA_EPILOGUE = """
 
 #undef cudaGetLastError
@@ -110,6 +111,12 @@ def build_one(
             return build.model_copy(update={"status": BuildStatus.TIMEOUT, "artifact": None, "log": log[:20_000]})
         store.keep_build(key, build, compiled.artifact)
         return build
+
+
+def build_for(definition: Definition, solution: Solution, store: Path) -> Build:
+    """One native solution alone, with its definition's flags."""
+    toolchain = toolchain_for(solution.language).with_flags(flags_for(definition, solution.language))
+    return build_one(solution, toolchain, Store(store), ALONE_TIMEOUT_S)
 
 
 def _toolchains(

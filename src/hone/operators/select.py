@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hone.analysis.metrics import geometric_mean
+from hone.config import UPSTREAM
 from hone.errors import RecordError
 from hone.files import write_records, write_text
 from hone.operators.choose import best_solution
@@ -29,7 +30,7 @@ from hone.records import (
 )
 from hone.sources.workloads import group, moved_bytes
 
-BASELINE = "upstream"
+BASELINE = UPSTREAM
 """Of an operator's existing kernels the one that training loops run: the builtin."""
 LEAST_SPEEDUP = 1.05
 """A solution that is not so many times as fast as the builtin, over all workloads and on most of them, is taken for

@@ -186,10 +186,9 @@ class ReferenceProcess:
         return {"wall_ms": wall_ms} | ({"late": True} if wall_ms > message["limit_s"] * 1e3 else {})
 
     def _capture(self, _: Any) -> dict[str, Any]:
-        shape = {"steps": self.device.count, "chain": self.chain}
         self.captured_runs = self.device.count
         possible = self.captures and self.device.count <= self.most_runs
-        return shape if possible else {"error": {"kind": "run", "text": "not permitted"}}
+        return {"chain": self.chain} if possible else {"error": {"kind": "run", "text": "not permitted"}}
 
     def _try_graph(self, message: dict[str, Any]) -> dict[str, Any]:
         return self._capture(message) | {"batch_ms": self.device.count * (self.run_ms + GATE_MS)}

@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from hone.errors import SourceError
-from hone.sources.kernels.entry import parse_entry, parse_name
+from hone.sources.kernels.entry import parse_entry
+from hone.sources.kernels.names import parse_name
 from tests.sources.kernels.conftest import ENTRY
 
 ROOT = Path(__file__).parents[3]

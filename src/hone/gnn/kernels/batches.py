@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.build.builds import build_one
+from hone.build.builds import build_for
 from hone.build.kernels import kernel_solution
-from hone.build.toolchain import flags_for, toolchain_for
+from hone.config import UPSTREAM
 from hone.errors import MachineError
 from hone.gnn.sampling import Sampler
 from hone.gnn.seeds import Plan, shuffled
 from hone.operators.contract import Contract, OperatorError
 from hone.operators.native import NativeLibrary
-from hone.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,18 +27,14 @@ if TYPE_CHECKING:
     from hone.gnn.graph import Graph
     from hone.records import Definition
 
-BUILTIN = "upstream"
-"""Of an operator's existing kernels the one that training loops run."""
-BUILD_TIMEOUT_S = 600.0
 NEVER = -77
 """Stands in outputs before a call: what is never written then agrees with nothing."""
 
 
 def builtin_library(item: Definition, store: Path) -> NativeLibrary:
     """The builtin of an operator, as its definition has it, built; raises MachineError."""
-    solution = kernel_solution(item, BUILTIN)
-    toolchain = toolchain_for(solution.language).with_flags(flags_for(item, solution.language))
-    build = build_one(solution, toolchain, Store(store), BUILD_TIMEOUT_S)
+    solution = kernel_solution(item, UPSTREAM)
+    build = build_for(item, solution, store)
     if build.artifact is None:
         said = (build.log.strip() or build.status.value).splitlines()[0]
         raise MachineError(f"the builtin was not built: {said}", where=item.name)

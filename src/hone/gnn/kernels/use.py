@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone.build.builds import build_one
-from hone.build.toolchain import flags_for, toolchain_for
+from hone.build.builds import build_for
 from hone.errors import HoneError
 from hone.files import read_record
 from hone.gnn.job import TrainingJob
@@ -20,8 +19,6 @@ from hone.gnn.kernels.trial import OwnBatch, OwnLoop, refusal
 from hone.gnn.stage import environment
 from hone.records import BuildStatus, KernelUse, Language, SelectedKernel, Selection
 from hone.store import Store
-
-BUILD_TIMEOUT_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -115,9 +112,7 @@ def _built(selection: Selection, kernel: SelectedKernel, store: Path) -> tuple[P
         return kept, ""
     assert selection.definition is not None, "the record sees to it"
     try:
-        language = kernel.solution.language
-        toolchain = toolchain_for(language).with_flags(flags_for(selection.definition, language))
-        build = build_one(kernel.solution, toolchain, Store(store), BUILD_TIMEOUT_S)
+        build = build_for(selection.definition, kernel.solution, store)
     except HoneError as error:
         return None, f"it cannot be built: {error.problem}"
     if build.artifact is None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Self
 
 import yaml
@@ -18,7 +17,6 @@ from hone.launcher import C_TYPES, HALF_TYPES
 from hone.operators.replacement import Replacement
 from hone.records import Language, Tolerance
 
-NAME = re.compile(r"(?P<number>\d+)_(?P<title>[A-Za-z]\w*)\.yaml")
 PRODUCT = re.compile(r"(?P<factor>\d+) \* (?P<axis>[a-z]\w*)")
 FLOATING = ("float16", "bfloat16", "float32")
 DTYPES = (*C_TYPES, *HALF_TYPES[Language.CUDA])
@@ -218,12 +216,6 @@ class Entry(Part):
     def dtypes_of(self, shape: Shape) -> tuple[str, ...]:
         """Data types that a shape is judged in."""
         return shape.dtypes or self.dtypes
-
-
-def parse_name(path: str | Path) -> tuple[int, str] | None:
-    """(number, title) of a file named like `1_silu_and_mul.yaml`; None for other files."""
-    match = NAME.fullmatch(Path(path).name)
-    return (int(match["number"]), match["title"]) if match else None
 
 
 def parse_entry(text: str, where: str) -> Entry:
