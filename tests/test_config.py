@@ -67,6 +67,7 @@ def test_schema_accepts_the_committed_configs(path):
         (minimal(judge={"name": "x", "precison_factor": 8}), ["did you mean 'precision_factor'"]),
         (minimal(judge={"name": "x", "device": "gpu"}), ["judge.device", "'cuda'", "'gpu'"]),
         (experiment(samples=0), ["experiments.one.samples", "greater than or equal to 1"]),
+        (minimal(trainings={"fast": {"graphs": ["few"], "kernels": "selekted"}}), ["trainings.fast.kernels: "]),
         (minimal(sources={"Mini": minimal()["sources"]["mini"]}), ["'Mini' must start with a letter"]),
     ],
 )

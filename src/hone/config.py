@@ -331,7 +331,8 @@ def load(values: Mapping[str, Any], where: str = "config") -> Settings:
 def _describe(error: ValidationError) -> str:
     lines = []
     for item in error.errors(include_url=False):
-        path = ".".join(str(part) for part in item["loc"] if part not in KINDS)
+        place, tags = item["loc"], KINDS if item["loc"][:1] in (("sources",), ("graphs",)) else ()
+        path = ".".join(str(part) for part in place if part not in tags)
         if item["type"] == "extra_forbidden":
             lines.append(f"{path}: unknown key{_key_hint(item['loc'])}")
         else:
