@@ -78,9 +78,10 @@ class Clock(Record):
 
     source: Literal["events", "cupti"]
     """`events`: device events around a batch of runs; `cupti`: the time in which kernels were busy, for short runs."""
-    mode: Literal["stream", "graph"]
-    """`graph`: the runs of a batch were captured and replayed, so that no host work lies between kernels."""
-    baselines_mode: Literal["stream", "graph"] | None = None
+    mode: Literal["stream", "replay", "graph"]
+    """`graph`: the runs of a batch were captured and replayed, so that no host work lies between kernels; `replay`: one
+    run was, on inputs that were shown before; `stream`: work of the host is part of the time."""
+    baselines_mode: Literal["stream", "replay", "graph"] | None = None
     """The same of the baselines, which do not follow a solution that cannot be captured."""
     runs_per_sample: int
     """Runs of a batch, each on inputs and outputs at addresses of their own."""

@@ -199,13 +199,14 @@ class ReferenceProcess:
     def _batch(self, message: dict[str, Any]) -> dict[str, Any]:
         self.modes.append(message["mode"])
         graph = message["mode"] == "graph"
+        assert message["mode"] == "stream" or self.device.count == self.captured_runs
         count = self.device.count if graph else message["runs"]
-        assert not graph or count == self.captured_runs
         if self.written:
             self.device.inputs[:count] = [AFTER] * count
         else:
             assert self.device.inputs[:count] == self.device.pristine[:count], "a baseline ran on changed inputs"
-        return {"device_ms": count * (self.run_ms + (GATE_MS if graph else self.launch_ms))}
+        beside_ms = {"graph": GATE_MS, "replay": 0.0, "stream": self.launch_ms}[message["mode"]]
+        return {"device_ms": count * (self.run_ms + beside_ms)}
 
     def _spans(self, _: Any) -> dict[str, Any]:
         return {"busy_ms": self.run_ms, "kernels": 1} if self.cupti else {"missing": "no CUPTI"}
@@ -270,6 +271,7 @@ class Honest:
             assert not self.loaded, "overheads are measured before there is foreign code"
             empty_ms = EMPTY_MS * (1 + message["sets"])
             return TRIP_MS + empty_ms, {"device_ms": empty_ms}
+        assert message["mode"] == "stream" or (self.device.open_ahead and self.device.count == message["sets"] == 1)
         true_ms = self.runs(0, message["sets"], 0.0)
         return TRIP_MS + self.leave_behind(true_ms), {"device_ms": self.claim(true_ms)}
 

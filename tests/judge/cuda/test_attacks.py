@@ -409,4 +409,4 @@ def test_a_driver_without_the_call_is_no_reason_to_launch_everything_in_the_stre
 
     made = rig(SCALE, "return self.weight / (1 + torch.exp(-x))", init=NORMAL)
     monkeypatch.setattr(driver, "captured_steps", missing)
-    assert refused(lambda: made.reference.graphable("torch_eager")).status is Status.MACHINE_ERROR
+    assert refused(lambda: made.reference.mode("torch_eager")).status is Status.MACHINE_ERROR

@@ -95,7 +95,7 @@ def test_baselines_in_graphs_run_on_what_was_revealed(rig):
     made.reference.refresh(10, 9, SETS)
     made.reference.reveal(0, SETS)
     assert made.reference.capture("torch_eager")
-    for mode in ("graph", "stream"):
+    for mode in ("graph", "replay", "stream"):
         made.reference.refresh(20, 9, SETS)
         made.reference.reveal(0, SETS)
         assert made.reference.batch("torch_eager", mode, SETS) >= 0

@@ -30,7 +30,7 @@ from .rigs import SETS, problem
 
 # ------------------------------------------------------------------------------------------------ simulated GPU
 
-LONG, SHORT, TINY = 60.0, 0.1, 0.02
+LONG, SHORT, TINY = 120.0, 0.1, 0.02
 MODES = pytest.mark.parametrize(("mode", "run_ms"), [("stream", LONG), ("graph", SHORT)])
 
 
@@ -60,7 +60,8 @@ def test_a_kernel_gets_its_time_as_a_solution_does(bench, mode, run_ms):
     assert found.clock.mode == mode
     assert found.speedup("upstream") == pytest.approx(1.5, rel=1e-6)
     assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
-    assert len(found.baselines["upstream"].samples_ms) == PROTOCOL.timing_runs
+    kept = PROTOCOL.timing_runs if mode == "graph" else (PROTOCOL.timing_runs + 1) // 2  # the lower half
+    assert len(found.baselines["upstream"].samples_ms) == kept
 
 
 def test_without_pytorchs_baseline_its_model_is_not_timed(bench):

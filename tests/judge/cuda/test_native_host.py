@@ -76,6 +76,12 @@ def test_a_launcher_gets_addresses_numbers_axes_and_its_stream(native):
     assert native(CHANGING).measure().clock.mode == "stream"
 
 
+def test_a_launchers_graph_is_launched_on_inputs_that_are_shown(native):
+    made = native()
+    made.reference._modes["torch_eager"] = "replay"
+    assert made.measure().clock.mode == "replay"
+
+
 def test_gates_hold_back_a_launchers_runs(native):
     made = native()
     captured(made)

@@ -3,14 +3,16 @@
 import pytest
 
 from hone.judge.cuda.busy import BUSY_BATCHES
-from hone.judge.cuda.timing import AUDITED_SETS, LEAST_STREAM_TURNS, DeviceTiming
+from hone.judge.cuda.subject import CALIBRATIONS
+from hone.judge.cuda.timed_batches import AUDITED_SETS
+from hone.judge.cuda.timing import LEAST_STREAM_TURNS, DeviceTiming
 from hone.judge.examine import LEAST_TIMED_RUNS
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
 from .fakes import AFTER, GPU, PROTOCOL, Honest, result_of
 
-LONG = {"run_ms": 60.0, "baseline_ms": 120.0}
+LONG = {"run_ms": 120.0, "baseline_ms": 240.0}
 SHORT = {"run_ms": 0.1, "baseline_ms": 0.2}
 MODES = pytest.mark.parametrize(("mode", "times"), [("stream", LONG), ("graph", SHORT)])
 SETS = {"stream": 2, "graph": 16}
@@ -52,7 +54,8 @@ def test_an_honest_solution_gets_its_time_and_no_charge(bench, mode, times, copi
     assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
     assert found.clock.solution_wall_ms == pytest.approx(times["run_ms"], rel=1e-6)
     assert found.findings == ()
-    assert len(found.solution.samples_ms) == len(found.baselines["torch_eager"].samples_ms) == PROTOCOL.timing_runs
+    kept = {"graph": PROTOCOL.timing_runs, "stream": (PROTOCOL.timing_runs + 1) // 2}[mode]  # the lower half
+    assert len(found.solution.samples_ms) == len(found.baselines["torch_eager"].samples_ms) == kept
     assert (found.clock.sm_clock_mhz, found.clock.throttled) == (1980, ("power cap",))
     assert set(made.ground.modes[-PROTOCOL.timing_runs :]) == {mode}  # those before find out how long a run is
 
@@ -68,7 +71,7 @@ def test_what_launching_takes_makes_no_batch_shorter(bench):
     made = bench(sets=128, run_ms=0.1, launch_ms=1.0)
     made.ground.run_ms = 0.2
     made.channel.freeze()
-    assert made.reference.graphable("torch_eager")
+    assert made.reference.mode("torch_eager") == "graph"
     assert measure(made).clock.runs_per_sample == 20
 
 
@@ -76,7 +79,7 @@ def test_a_baseline_that_cannot_be_a_graph_of_so_many_runs_accuses_nobody(bench)
     made = bench(run_ms=0.1)
     made.ground.run_ms, made.ground.most_runs = 0.2, 2
     made.channel.freeze()
-    assert not made.reference.graphable("torch_eager")
+    assert made.reference.mode("torch_eager") == "stream"
     assert measure(made).clock.baselines_mode == "stream"
 
 
@@ -90,9 +93,9 @@ def test_long_runs_in_the_stream_have_the_usual_slack_however_little_of_them_is_
     made = bench(Noisy, run_ms=9.0, chain=False, launch_ms=9.0)
     made.ground.run_ms = 1.0
     made.channel.freeze()
-    assert not made.reference.graphable("torch_eager", lambda: False)
+    assert made.reference.mode("torch_eager", lambda: False) == "replay"
     found = measure(made)
-    assert (found.clock.mode, found.clock.charged_ms) == ("stream", 0.0)
+    assert (found.clock.mode, found.clock.charged_ms) == ("replay", 0.0)
 
 
 def test_the_reference_in_a_solutions_place_is_tried_with_as_many_runs_as_batches_have(bench):
@@ -104,7 +107,7 @@ def test_the_reference_in_a_solutions_place_is_tried_with_as_many_runs_as_batche
         DeviceTiming(made.reference, made.subject, made.protocol, [{}]).rehearse()
         return made.subject.graphable
 
-    assert made.reference.graphable("torch_eager", quiet)
+    assert made.reference.mode("torch_eager", quiet) == "graph"
     told = [len(message["scalars"]) for message in made.channel.messages if message.get("do") == "prepare"]
     assert max(told) == measure(made).clock.runs_per_sample == 2
 
@@ -161,18 +164,65 @@ def test_a_solution_gains_nothing_by_refusing_to_be_captured(bench, launch_ms):
     assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
 
 
-@pytest.mark.parametrize("shape", [{"chain": False}, {"captures": False}])
-def test_a_baseline_that_cannot_be_a_graph_puts_all_sides_in_the_stream(bench, shape):
+@pytest.mark.parametrize(("shape", "mode"), [({"chain": False}, "replay"), ({"captures": False}, "stream")])
+def test_all_sides_are_timed_as_the_baseline_can_be(bench, shape, mode):
     found = timed(bench, **SHORT, **shape)
-    assert (found.clock.mode, found.clock.baselines_mode) == ("stream", "stream")
+    assert (found.clock.mode, found.clock.baselines_mode, found.clock.runs_per_sample) == (mode, mode, 1)
+    assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(("chain", "speedup"), [(True, 10.0), (False, 10.0)])
+def test_launches_are_in_nobodys_time_where_a_baseline_can_be_a_graph(bench, chain, speedup):
+    found = timed(bench, run_ms=1.0, baseline_ms=10.0, launch_ms=10.0, chain=chain)
+    assert found.speedup("torch_eager") == pytest.approx(speedup, rel=1e-6)
+
+
+def test_a_graph_without_gates_is_launched_on_inputs_that_are_shown(bench):
+    made = bench(run_ms=0.1, chain=False)
+    measure(made)
+    asked = [message.get("mode") or message["do"] for message in made.channel.messages]
+    assert asked.count("replay") > PROTOCOL.timing_runs
+    assert asked.count("arm") <= 1 + CALIBRATIONS  # its first launch, and those of empty graphs
+
+
+class HidesInReplays(Honest):
+    """Tells a tenth of what a launch of its graph takes."""
+
+    def claim(self, true_ms):
+        return true_ms / 10
+
+
+def test_work_that_a_launch_of_a_graph_leaves_out_of_its_claim_is_charged(bench):
+    found = timed(bench, HidesInReplays, run_ms=5.0, baseline_ms=5.0, chain=False)
+    assert found.clock.mode == "replay"
+    assert found.speedup("torch_eager") == pytest.approx(1.0, rel=0.05)
+
+
+class ReplaysOnce(Honest):
+    """Its graph does the work of the first launch only."""
+
+    done = 0
+
+    def time(self, message):
+        self.done += message["mode"] == "replay"
+        return super().time(message)
+
+    def compute(self, index):
+        if self.done < 3:
+            super().compute(index)
+
+
+def test_what_a_launched_graph_leaves_undone_is_found(bench):
+    made = bench(ReplaysOnce, run_ms=0.1, chain=False)
+    assert refused(made).status is Status.WRONG_VALUE
 
 
 @pytest.mark.parametrize("quiet", [True, False])
 def test_of_a_baselines_graph_with_branches_a_process_like_a_solutions_says_whether_it_can_wait(bench, quiet):
     made = bench(run_ms=0.1, chain=False)
     made.channel.freeze()
-    made.reference.graphable("torch_eager", lambda: quiet)
-    assert measure(made).clock.baselines_mode == ("graph" if quiet else "stream")
+    made.reference.mode("torch_eager", lambda: quiet)
+    assert measure(made).clock.baselines_mode == ("graph" if quiet else "replay")
 
 
 def test_in_the_stream_every_batch_is_one_run(bench):
@@ -184,7 +234,7 @@ def test_in_the_stream_every_batch_is_one_run(bench):
 def test_a_solution_that_leaves_no_room_for_the_baselines_graph_has_failed(bench):
     made = bench(run_ms=0.1)
     made.channel.freeze()
-    assert made.reference.graphable("torch_eager")
+    assert made.reference.mode("torch_eager") == "graph"
     made.ground.captures = False
     found = refused(made)
     assert (found.status, "no longer" in found.detail) == (Status.RUNTIME_ERROR, True)
@@ -255,8 +305,8 @@ def test_work_before_the_gate_is_not_forgiven_to_a_graph_that_waited_quietly_onc
 def test_short_timing_still_takes_some_turns_and_more_in_the_stream(bench, mode, times):
     made = bench(run_ms=times["run_ms"], protocol=PROTOCOL.model_copy(update={"timing_seconds": 1e-9}))
     made.ground.run_ms = times["baseline_ms"]
-    turns = {"graph": LEAST_TIMED_RUNS, "stream": LEAST_STREAM_TURNS}[mode]
-    assert len(measure(made).solution.samples_ms) == min(turns, PROTOCOL.timing_runs)
+    kept = {"graph": LEAST_TIMED_RUNS, "stream": (LEAST_STREAM_TURNS + 1) // 2}[mode]
+    assert len(measure(made).solution.samples_ms) == kept
 
 
 class Disturbed(Honest):

@@ -112,6 +112,9 @@ class CandidateHost:
         if message["mode"] == "null":
             filled = self._outputs.rows()[: message["sets"]]
             elapsed = self._clock.time(lambda: filled.fill_(0))
+        elif message["mode"] == "replay":
+            elapsed = self._clock.time(self._graph.replay)
+            self._returned = self._captured
         else:
             kept: list[Any] = []
             model, arguments = self._model, self._arguments[: message["sets"]]

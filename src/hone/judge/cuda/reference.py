@@ -10,7 +10,7 @@ from typing import Any
 
 from hone.judge.confinement import Confinement
 from hone.judge.cuda.plan import DevicePlan, check_memory
-from hone.judge.cuda.sets import run_count
+from hone.judge.cuda.sets import Mode, run_count
 from hone.judge.plan import GIB
 from hone.judge.reference import COMPILE_TIMEOUT_S, SETUP_TIMEOUT_S, ask_reference, reference_failure
 from hone.judge.runner import Runner, RunnerError, Zygote
@@ -20,7 +20,7 @@ from hone.records import Protocol, Status
 
 REGIONS = ("inputs", "outputs", "parameters", "gate")
 SETTLE_LIMIT_S = 5.0
-GRAPH_BELOW_MS = 50.0
+GRAPH_BELOW_MS = 100.0
 """Shorter runs are captured as graphs where that is possible: in the stream, launching would be part of their time."""
 TRIED_SETS = 2
 NO_MEMORY = "the reference needs more GPU memory than is free"
@@ -49,9 +49,9 @@ class DeviceReference:
         self.plan = plan
         self._protocol = protocol
         self._not_compiled = not_compiled
-        self._graphable: dict[str, bool] = {}
+        self._modes: dict[str, Mode] = {}
         self.graph_run_ms: dict[str, float] = {}
-        """Of each baseline that can be a graph, what a run takes without its launches."""
+        """Of each baseline whose runs can wait at gates, what a run takes without its launches."""
         self.refused: set[str] = set()
         """Distributions of values that the reference gave no usable results for."""
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
@@ -180,19 +180,20 @@ class DeviceReference:
         """Whether a batch of the baseline could be made a graph."""
         return self._optional({"do": "capture", "baseline": baseline}) is not None
 
-    def graphable(self, baseline: str, quiet: Callable[[], bool] = bool) -> bool:
-        """Whether a batch of the baseline can be a graph that leaves the GPU to others while it waits at its gate.
+    def mode(self, baseline: str, quiet: Callable[[], bool] = bool) -> Mode:
+        """How a baseline is timed: as a graph, if that leaves the GPU to others while it waits at its gate.
 
         Solutions that are the same must come to the same: where its graph has branches, `quiet` is asked whether a
         process like theirs can do it. All this is found out before there is a solution, so that none has a say in it.
         """
-        if baseline not in self._graphable:
+        if baseline not in self._modes:
             shape = "" if self.random else self._shape(baseline)
-            self._graphable[baseline] = bool(shape)  # `quiet` may ask how many runs a batch of it has
-            if not shape or (shape == "branches" and not quiet()):
-                self._graphable[baseline] = False
+            self._modes[baseline] = "graph" if shape else "stream"  # `quiet` may ask how many runs a batch of it has
+            if shape == "branches" and not quiet():
+                self._modes[baseline] = "replay"
+            if self._modes[baseline] != "graph":
                 self.graph_run_ms.pop(baseline, None)  # its launches are part of its time
-        return self._graphable[baseline]
+        return self._modes[baseline]
 
     def _shape(self, baseline: str) -> str:
         """`chain` or `branches`; empty: it is no graph, or too long to be one."""

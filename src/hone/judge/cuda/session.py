@@ -199,9 +199,9 @@ class DeviceSession(BaseSession):
         """Find out which of PyTorch's baselines can be graphs, as long as no solution can take the memory for it."""
         for name in case.baselines_of(self._baselines):
             if name == "torch_eager":
-                reference.graphable(name, functools.partial(self._twin_waits_quietly, case, reference))
+                reference.mode(name, functools.partial(self._twin_waits_quietly, case, reference))
             elif name not in case.kernels and not (name == "torch_compile" and reference.compile_baseline()):
-                reference.graphable(name)
+                reference.mode(name)
 
     def _twin_waits_quietly(self, case: Case, reference: DeviceReference) -> bool:
         """Whether the reference in a solution's place leaves the GPU to others while its graph waits at its gate."""

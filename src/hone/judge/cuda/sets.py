@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from hone.judge.layout import Layout
 
+Mode = Literal["stream", "replay", "graph"]
+"""How a side is timed, the best last: its launches one by one; a graph of one run, on inputs that are shown before; a
+graph whose runs wait at gates for theirs."""
+MODES: tuple[Mode, ...] = ("stream", "replay", "graph")
 MOST_SETS = 256
 """As many as there are gates in the shared memory, see `batches.Gate`."""
 BATCH_MS = 3.0

@@ -13,6 +13,7 @@ from hone.judge.confinement import Confinement
 from hone.judge.cuda.clock import Observation, Overhead
 from hone.judge.cuda.plan import DevicePlan
 from hone.judge.cuda.reference import REGIONS, DeviceReference, close_all
+from hone.judge.cuda.sets import Mode
 from hone.judge.environment import oom_kills
 from hone.judge.plan import GIB
 from hone.judge.runner import Runner, RunnerError, RunnerTimeoutError, Zygote
@@ -188,8 +189,7 @@ class DeviceSubject:
         The first launch brings a graph to the GPU. It takes so much room that one of a few thousand kernels would have
         to begin before it is launched as a whole.
         """
-        message = {"do": "arm", "null": 0, "value": reference.close_gates(sets, self._gate)}
-        reference.open_gates(0, sets, 0.0, wait=False)
+        message = {"do": "arm", "null": 0, "value": self.open_gates(reference, sets)}
         try:
             self._ask(message, SETUP_TIMEOUT_S + self._timeout_s, "launching its graph")
         except Verdict as verdict:
@@ -239,12 +239,18 @@ class DeviceSubject:
         self._ask({"do": "prepare", "seed": seed, "scalars": list(scalars)}, SETUP_TIMEOUT_S, "preparing")
         self._freeze("preparing")
 
-    def run(self, sets: int, reference: DeviceReference) -> Observation:
-        """One batch in the stream on what has been revealed; it is stopped before and afterwards.
+    def run(self, sets: int, reference: DeviceReference, mode: Mode = "stream") -> Observation:
+        """One batch in the stream on what has been revealed, or one launch of its graph, whose gates are open.
 
-        Results are not copied yet: see `store`.
+        It is stopped before and afterwards. Results are not copied yet: see `store`.
         """
-        return self._timed({"mode": "stream", "sets": sets}, reference)
+        return self._timed({"mode": mode, "sets": sets}, reference)
+
+    def open_gates(self, reference: DeviceReference, sets: int) -> int:
+        """Let a graph that it has not launched yet run as soon as it is; the value that says it is done."""
+        value = reference.close_gates(sets, self._gate)
+        reference.open_gates(0, sets, 0.0, wait=False)
+        return value
 
     def capture(self) -> bool:
         """Whether a batch could be made a graph; a solution that does not survive the attempt has failed."""
