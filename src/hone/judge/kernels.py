@@ -1,4 +1,4 @@
-"""Existing kernels as baselines: each in a process of its own, like a solution's.
+"""Baselines in processes of their own, like a solution's: existing kernels, on a GPU also modules that are no chain.
 
 A solution is timed in a process without PyTorch, on a stream, a context and page tables of its own. Where runs take a
 few microseconds a baseline in another kind of process would be timed by another yardstick; so an existing kernel gets

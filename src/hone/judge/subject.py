@@ -156,8 +156,12 @@ class Subject:
 
 def native_message(solution: Solution, artifact: Path | None, plan: Plan | DevicePlan) -> dict[str, Any]:
     """What a process needs to open a shared object and to call its launcher for the workload's data type."""
-    entry_point = launcher.entry_point(plan.definition, plan.workload.dtype, solution.entry_point)
-    return {"artifact": str(artifact), "entry_point": entry_point, "signature": plan.native_signature()}
+    definition, dtype = plan.definition, plan.workload.dtype
+    entry_point = launcher.entry_point(definition, dtype, solution.entry_point)
+    wanted = launcher.signature(definition, solution.language, dtype if definition.dtypes else None)
+    return {
+        "artifact": str(artifact), "entry_point": entry_point, "signature": plan.native_signature(), "wanted": wanted
+    }  # fmt: skip
 
 
 def module_message(solution: Solution, protocol: Protocol, plan: Plan | DevicePlan) -> dict[str, Any]:

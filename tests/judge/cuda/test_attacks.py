@@ -324,7 +324,7 @@ def test_an_existing_kernels_gates_are_its_own(rig):
     kernel.load(made.plan)
     sprung = trap(made)
     DeviceTiming(made.reference, kernel, made.protocol, [made.reference.scalars]).rehearse()
-    assert kernel.graphable
+    assert kernel.mode == "graph"
     assert not sprung
     for _ in range(2):
         armed(made, 20)

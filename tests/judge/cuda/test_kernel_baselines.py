@@ -7,6 +7,8 @@ import subprocess
 import pytest
 
 from hone.build.kernels import kernel_solution
+from hone.judge.cuda import driver
+from hone.judge.cuda import session as session_module
 from hone.judge.cuda.busy import BUSY_BATCHES
 from hone.judge.cuda.candidate_host import CandidateHost
 from hone.judge.cuda.native_host import NativeHost
@@ -43,7 +45,7 @@ def beside(made, kernel=Honest, run_ms=0.1):
     )  # fmt: skip
     subject.attach(made.reference)
     subject.load(made.reference.plan)
-    subject.graphable = kernel.captures  # as a rehearsal would find
+    subject.mode = "graph" if kernel.captures else "stream"  # as a rehearsal would find
     return subject
 
 
@@ -123,6 +125,7 @@ class InPlace(Honest):
 @MODES
 def test_what_is_written_in_place_is_new_for_every_side(bench, mode, run_ms):
     made = bench(InPlace, run_ms=run_ms, written=["x"])
+    made.ground.run_ms = run_ms
     found = measure(made, upstream=beside(made, InPlace, 2 * run_ms))
     assert (found.clock.mode, found.speedup("upstream")) == (mode, pytest.approx(2.0, rel=1e-6))
 
@@ -243,7 +246,7 @@ WORDS = {
     "wrong in place": "wrong_value: x[0, 3]",
     "wrong later": "wrong_value: wrong in a timed run",
     "outside": "runtime_error: it wrote outside",
-    "symbol": "load_error: no function launch_float32 with C linkage",
+    "symbol": 'load_error: no function launch_float32 with C linkage; wanted is extern "C" void launch_float32(',
     "refused": "compile_error: error: no",
     "gone": "machine_error: nowhere.so is not in the store",
 }
@@ -360,3 +363,26 @@ def test_kernels_are_not_started_where_no_times_are_taken(judge):
     (findings,), runners = judge("right", protocol=untimed)
     assert findings.performance is None
     assert [runner.role.split()[0] for runner in runners] == ["cuda_candidate", "cuda_reference"]
+
+
+def test_a_module_whose_graph_has_branches_is_timed_in_a_process_like_a_solutions(judge, monkeypatch):
+    monkeypatch.setattr(driver, "captured_steps", lambda stream: (3, False))
+    found, runners = judge("right", gold_solution(ITEM), kernel_solution(ITEM, "current"))
+    for findings in found:
+        assert findings.remark == ""
+        assert (findings.performance.clock.mode, findings.performance.clock.baselines_mode) == ("graph", "graph")
+        assert set(findings.performance.baselines) == {"torch_eager", "upstream"}
+    roles = [runner.role.split()[0] for runner in runners]
+    assert roles.count("cuda_candidate") == 2  # one for both solutions, and itself as one of them
+    assert not any(runner.alive for runner in runners)
+
+
+@pytest.mark.parametrize("source", ["raise MemoryError", "class ModelNew(torch.nn.Module): ..."])
+def test_a_module_that_fails_in_a_process_of_its_own_is_timed_by_the_reference(judge, monkeypatch, source):
+    monkeypatch.setattr(driver, "captured_steps", lambda stream: (3, False))
+    broken = gold_solution(ITEM).model_copy(update={"source": f"import torch\n{source}\n"})
+    monkeypatch.setattr(session_module, "gold_solution", lambda definition: broken)
+    (findings,), _ = judge("right", gold_solution(ITEM))
+    assert findings.remark == ""
+    assert (findings.performance.clock.mode, findings.performance.clock.baselines_mode) == ("replay", "replay")
+    assert set(findings.performance.baselines) == {"torch_eager", "upstream"}

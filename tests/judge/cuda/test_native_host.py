@@ -112,5 +112,5 @@ def test_what_the_runtime_holds_against_a_launch_is_said(native, built, code, st
 @pytest.mark.parametrize(("path", "entry"), [("/nowhere/launch.so", "launch"), ("", "nothing")])
 def test_what_cannot_be_loaded_is_a_load_error(native, built, path, entry):
     made = native()
-    message = {"do": "load", "artifact": path or str(built), "entry_point": entry, "signature": []}
+    message = {"do": "load", "artifact": path or str(built), "entry_point": entry, "wanted": ""}
     assert native_host.NativeHost.act(made.host, message)["error"]["kind"] == "load"

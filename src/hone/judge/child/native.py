@@ -43,7 +43,8 @@ class NativeHost:
         except OSError as error:
             return {"error": {"kind": "load", "text": f"the shared object cannot be loaded: {error}"}}
         except AttributeError:
-            return {"error": {"kind": "load", "text": f"no function {message['entry_point']} with C linkage"}}
+            text = f"no function {message['entry_point']} with C linkage; wanted is {message['wanted']}"
+            return {"error": {"kind": "load", "text": text}}
         self._launch.restype = None
         self._signature = message["signature"]
         return {"ok": True}

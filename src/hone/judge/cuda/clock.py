@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 SLACK_SHARE = 0.03
 LEAST_SLACK_MS = 0.03
-MOST_SLACK_SHARE = 0.25
+MOST_SLACK_SHARE, LONG_SLACK_SHARE = 0.25, 0.05
 NOISE_FACTOR = 2.0
 MOST_NOISE_MS = 0.1
 """Noise of the judge's clock per batch: twice what empty batches spread by, within limits, and three per cent.
 
-Of a very short claim it is a quarter at most: a much faster solution could else claim anything.
+Of a very short claim it is a quarter at most: a much faster solution could else claim anything. It is a twentieth where
+batches had to be single runs.
 """
 STORE_SLACK_SHARE = 0.25
 EARLY_SLACK_SHARE = 0.1
@@ -58,21 +59,22 @@ class Overhead:
     collect_ms: float = 0.0
 
 
-def unexplained_ms(seen: Observation, usual: Overhead, *, lenient: bool = True) -> float:
+def unexplained_ms(seen: Observation, usual: Overhead, noise_share: float = MOST_SLACK_SHARE) -> float:
     """Work of the batch that the claim leaves out; 0 where clocks agree within their noise.
 
     One slack for all places where work can hide, so that nobody can use several at once. Copying results and showing
-    inputs spread by a share of their own, which is no discount on the claim. Not `lenient`: noise is charged too.
+    inputs spread by a share of their own, which is no discount on the claim. `noise_share`: what noise may be of the
+    claim; with 0 there is no slack at all.
     """
     noise_ms = max(LEAST_SLACK_MS, NOISE_FACTOR * min(usual.noise_ms, MOST_NOISE_MS))
-    slack = min(noise_ms, MOST_SLACK_SHARE * seen.claimed_ms) + SLACK_SHARE * seen.claimed_ms
+    slack = min(noise_ms, noise_share * seen.claimed_ms) + SLACK_SHARE * seen.claimed_ms
     late = (seen.wall_ms - usual.wall_ms - seen.claimed_ms, seen.settle_ms - usual.settle_ms)
     more = STORE_SLACK_SHARE * usual.store_ms, EARLY_SLACK_SHARE * usual.early_ms
     others = seen.store_ms + seen.collect_ms - usual.store_ms - usual.collect_ms, seen.early_ms - usual.early_ms
     in_time = sum(max(0.0, part) for part in late)
     excess = in_time + sum(max(0.0, part) for part in others)
     used = in_time + sum(max(0.0, part - share) for part, share in zip(others, more, strict=True))
-    return excess if used > slack or not lenient else 0.0
+    return excess if used > slack or noise_share == 0 else 0.0
 
 
 def lower_half(samples: Sequence[float]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ class DeviceReference:
         self._not_compiled = not_compiled
         self._modes: dict[str, Mode] = {}
         self.graph_run_ms: dict[str, float] = {}
-        """Of each baseline whose runs can wait at gates, what a run takes without its launches."""
+        """Of each baseline that can be a graph, what a run takes without its launches."""
         self.refused: set[str] = set()
         """Distributions of values that the reference gave no usable results for."""
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
@@ -180,37 +180,33 @@ class DeviceReference:
         """Whether a batch of the baseline could be made a graph."""
         return self._optional({"do": "capture", "baseline": baseline}) is not None
 
-    def mode(self, baseline: str, quiet: Callable[[], bool] = bool) -> Mode:
-        """How a baseline is timed: as a graph, if that leaves the GPU to others while it waits at its gate.
+    def mode(self, baseline: str) -> Mode:
+        """How this process can time a baseline; one whose graph has branches may not wait quietly at its gate.
 
-        Solutions that are the same must come to the same: where its graph has branches, `quiet` is asked whether a
-        process like theirs can do it. All this is found out before there is a solution, so that none has a say in it.
+        Found out before there is a solution, so that none has a say in it.
         """
         if baseline not in self._modes:
-            shape = "" if self.random else self._shape(baseline)
-            self._modes[baseline] = "graph" if shape else "stream"  # `quiet` may ask how many runs a batch of it has
-            if shape == "branches" and not quiet():
-                self._modes[baseline] = "replay"
-            if self._modes[baseline] != "graph":
-                self.graph_run_ms.pop(baseline, None)  # its launches are part of its time
+            self._modes[baseline] = "stream" if self.random else self._graph_mode(baseline)
+            if self._modes[baseline] == "stream":
+                self.graph_run_ms.pop(baseline, None)
         return self._modes[baseline]
 
-    def _shape(self, baseline: str) -> str:
-        """`chain` or `branches`; empty: it is no graph, or too long to be one."""
+    def _graph_mode(self, baseline: str) -> Mode:
+        """`graph` for a chain of kernels, `replay` for branches; `stream`: it is no graph, or too long to be one."""
         sets = min(TRIED_SETS, self.sets)
         for _ in range(2):  # the first run of a kernel brings its code to the GPU
             self._show_new(sets)
             taken_ms = self.batch(baseline, "stream", sets)
         if taken_ms > sets * GRAPH_BELOW_MS:
-            return ""
+            return "stream"
         tried = self._try_graph(baseline, sets)
         if tried is None:
-            return ""
+            return "stream"
         self.graph_run_ms[baseline] = run_ms = tried["batch_ms"] / sets
         most = run_count(self.sets, run_ms, 0.0)
         if most > sets and self._try_graph(baseline, most) is None:
-            return ""
-        return "chain" if tried["chain"] else "branches"
+            return "stream"
+        return "graph" if tried["chain"] else "replay"
 
     def _try_graph(self, baseline: str, sets: int) -> dict[str, Any] | None:
         """What a graph of so many runs is like; absent where there can be none."""

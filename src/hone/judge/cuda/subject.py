@@ -45,10 +45,10 @@ class DeviceSubject:
 
         `scratch` is a folder with what a compiler left there; with `compiling` it is filled, and nothing is judged.
         """
-        self.graphable = True
-        """Of an existing kernel: whether it can be timed as a graph, after `DeviceTiming.rehearse`."""
+        self.mode: Mode = "stream"
+        """Of a baseline: how it can be timed, after `DeviceTiming.rehearse`."""
         self.graph_run_ms = 0.0
-        """What a run took when it was first tried as a graph, by its own account; an existing kernel's rehearsal."""
+        """What a run took when it was first tried as a graph, by its own account; a baseline's rehearsal."""
         self._protocol = protocol
         self._solution = solution
         self._artifact = artifact

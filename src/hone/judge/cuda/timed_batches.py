@@ -56,7 +56,7 @@ class TimedBatches:
 
     def _runs(self, name: str) -> int:
         """Of each of a side's batches."""
-        return self._sets if self._mode(name) == "graph" else self._stream_runs
+        return {"graph": self._sets, "replay": 1, "stream": self._stream_runs}[self._mode(name)]
 
     @property
     def _sides(self) -> Mapping[str, DeviceSubject]:
@@ -67,10 +67,10 @@ class TimedBatches:
         """What goes wrong inside is an existing kernel's failure where the name is one's."""
         return blamed_on(name, self._reference) if name in self._kernels else nullcontext()
 
-    def _prepare(self, side: DeviceSubject) -> None:
+    def _prepare(self, side: DeviceSubject, runs: int | None = None) -> None:
         """Give a side what it may know of the next batch, which is not the seed of its inputs, and stop it."""
         self._forward_seed = random.SystemRandom().getrandbits(30)
-        side.prepare(self._forward_seed, self._scalars)
+        side.prepare(self._forward_seed, self._scalars[:runs])
 
     def _refresh(self, side: DeviceSubject, runs: int, distribution: str = "as_given") -> list[dict[str, Any]]:
         """New inputs of a secret seed for so many runs, poisoned outputs. The side that will get them is stopped."""

@@ -10,9 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hone.judge.cuda.busy import busy_samples_ms
-from hone.judge.cuda.clock import Observation, floor_ms, lower_half, unexplained_ms
+from hone.judge.cuda.clock import (
+    LONG_SLACK_SHARE,
+    MOST_SLACK_SHARE,
+    Observation,
+    floor_ms,
+    lower_half,
+    unexplained_ms,
+)
 from hone.judge.cuda.gpu import Gpu, clocks
-from hone.judge.cuda.reference import GRAPH_BELOW_MS, DeviceReference
+from hone.judge.cuda.reference import DeviceReference
 from hone.judge.cuda.sets import LEAST_CHECKED_MS, MODES, Mode, run_count
 from hone.judge.cuda.subject import REHEARSALS, DeviceSubject
 from hone.judge.cuda.timed_batches import TimedBatches
@@ -40,7 +47,7 @@ class DeviceTiming(TimedBatches):
         """The same arguments as those of the batches."""
         super().__init__(reference, subject, protocol, scalars, kernels)
         self._curtailed = False
-        """The solution's batches have fewer runs than the baselines' time asks for: short claims are not trusted."""
+        """The solution's batches have fewer runs than the baselines' time asks for, so that it is harder to check."""
         self._wanted = 1
         """Runs of a batch that the baselines' time asks for."""
         self._samples: dict[str, list[float]] = {}
@@ -94,26 +101,28 @@ class DeviceTiming(TimedBatches):
         """Graphs where they are possible. Also the first warm-up.
 
         The baselines' mode does not depend on the solution: were they launched one by one because the solution cannot
-        be captured, then their launches would be in their time, and it would gain by that. All sides are timed as the
-        baseline that is hardest to time.
+        be captured, then their launches would be in their time, and it would gain by that. All are timed as the one
+        that is hardest to time, and so is the solution if it can be.
         """
         reference, subject = self._reference, self._subject
         solution_ms = self._choose_sets(baselines)
         mode = self._hardest(baselines)
-        self._sets = self._sets if mode == "graph" else 1
         known = self._scalars = self._scalars * self._sets
         self._prepare(subject)  # with another seed: numbers that depend on it cannot be part of a graph
         if reference.random or mode == "stream" or self._refresh(subject, self._sets) != known:
             return
+        if mode == "replay":
+            self._sets = 1
+            self._refresh(subject, 1)
         self._reveal()
         for name in baselines:
             self._make_graph(name, mode)
         self._modes = dict.fromkeys(baselines, mode)
         if mode == "graph":
             self._gate_ms = reference.gate_ms()  # before the solution's graph can leave anything behind
-        if solution_ms <= GRAPH_BELOW_MS and self._can_be(SOLUTION, mode):
-            self._modes[SOLUTION] = mode
-            self._curtailed = self._sets < self._wanted
+        easier = MODES[MODES.index(mode) : 0 : -1] if solution_ms <= MOST_BATCH_MS else ()
+        self._modes[SOLUTION] = next((tried for tried in easier if self._can_be(SOLUTION, tried)), "stream")
+        self._curtailed = self._runs(SOLUTION) < self._wanted
 
     def _choose_sets(self, baselines: Sequence[str]) -> float:
         """Runs of a batch; milliseconds that one run of the solution takes.
@@ -125,10 +134,10 @@ class DeviceTiming(TimedBatches):
         for _ in range(2):  # the first run of a kernel brings its code to the GPU
             run_ms = {name: self._first_ms(name) for name in (SOLUTION, *baselines)}
         solution_ms = run_ms[SOLUTION]
-        if self._hardest(baselines) == "graph":  # the shorter a run is, the more of it is launching
+        if self._hardest(baselines) != "stream":  # the shorter a run is, the more of it is launching
             known = {name: kernel.graph_run_ms for name, kernel in self._kernels.items() if kernel.graph_run_ms}
             run_ms |= self._reference.graph_run_ms | known
-        longest_ms = max((run_ms[name] for name in baselines), default=0.0)
+        longest_ms = max((run_ms[name] for name in baselines or (SOLUTION,)), default=0.0)
         for _ in range(FIRST_BATCHES):
             if solution_ms * run_count(sets, longest_ms) > MOST_BATCH_MS:
                 solution_ms = min(solution_ms, self._first_ms(SOLUTION))
@@ -151,8 +160,7 @@ class DeviceTiming(TimedBatches):
         modes: list[Mode] = ["graph"]
         for name in baselines:
             kernel = self._kernels.get(name)
-            fits: Mode = "graph" if kernel is not None and kernel.graphable else "stream"
-            modes.append(self._reference.mode(name) if kernel is None else fits)
+            modes.append(self._reference.mode(name) if kernel is None else kernel.mode)
         return min(modes, key=MODES.index)
 
     def _make_graph(self, name: str, mode: Mode) -> None:
@@ -165,16 +173,16 @@ class DeviceTiming(TimedBatches):
 
     def _can_be(self, name: str, mode: Mode) -> bool:
         """Whether a side can be a graph; `graph`: one that leaves the GPU to others while it waits at its gate."""
-        side = self._sides[name]
+        side, runs = self._sides[name], self._sets if mode == "graph" else 1
         with self._blamed(name):
-            self._prepare(side)
+            self._prepare(side, runs)
             if not side.capture():
                 return False
             for attempt in (side.run_graph, side.waits_quietly)[: 2 if mode == "graph" else 1]:
-                self._prepare(side)
-                self._refresh(side, self._sets)
+                self._prepare(side, runs)
+                self._refresh(side, runs)
                 self._reveal()
-                if not attempt(self._reference, self._sets):
+                if not attempt(self._reference, runs):
                     return False
             return True
 
@@ -195,13 +203,25 @@ class DeviceTiming(TimedBatches):
                 self._samples[name].append(self._per_run(elapsed, name))
 
     def rehearse(self) -> None:
-        """One batch, of few runs where PyTorch's take long, audited; and whether it can be a graph. Raises Verdict."""
+        """One batch of a baseline in a process of its own, audited, and how it can be timed. Raises Verdict."""
         self._choose_sets(tuple(self._reference.graph_run_ms))
         self._stream_runs = self._sets
         self._scalars = self._scalars[:1] * self._sets
         self._side_batch(SOLUTION, audit=True)
-        tries = (self._can_be(SOLUTION, "graph") for _ in range(REHEARSALS))
-        self._subject.graphable = not self._reference.random and all(tries)
+        if self._reference.random:
+            return
+        if all(self._rehearse_graph() for _ in range(REHEARSALS)):
+            self._subject.mode = "graph"
+        elif self._can_be(SOLUTION, "replay"):
+            self._subject.mode = self._modes[SOLUTION] = "replay"
+            self._subject.graph_run_ms = self._side_batch(SOLUTION, audit=False).claimed_ms
+
+    def _rehearse_graph(self) -> bool:
+        """Whether it waits quietly this time; the next time with as many runs as batches will have."""
+        possible = self._can_be(SOLUTION, "graph")
+        self._sets = max(self._sets, run_count(self._reference.sets, self._subject.graph_run_ms) if possible else 1)
+        self._scalars = self._scalars[:1] * self._sets
+        return possible
 
     def _enough(self, turns: int, taken_s: float) -> bool:
         """Whether time is up. Where most batches were charged, every turn is taken: it may be the machine's noise."""
@@ -212,23 +232,32 @@ class DeviceTiming(TimedBatches):
         return taken_s >= seconds and turns >= least and not charged
 
     def _keep_least_disturbed(self) -> None:
-        """Of a charged solution keep the lower half of the samples, and of baselines where launches are in theirs too.
+        """Keep the half of the turns that was disturbed least, if the solution is charged or all is in the stream.
 
         Noise of the machine only adds to what the judge's clock sees, and work that the claim leaves out is in every
         sample: none of them is below its true time, and the lower ones are nearer to it. So it is with the host's work
         where that is part of everybody's time.
         """
+        noisy = {name for name in self._samples if self._mode(name) != "graph"} | {SOLUTION}
         launching = all(self._mode(name) == "stream" for name in self._samples)
         if launching or statistics.median(self._charges) > 0:
-            self._charges = [self._charges[place] for place in lower_half(self._samples[SOLUTION])]
-            for name, samples in self._samples.items():
-                if name == SOLUTION or self._mode(name) != "graph":
-                    self._samples[name] = [samples[place] for place in lower_half(samples)]
+            turns = range(len(self._charges))
+            kept = lower_half([math.prod(self._samples[name][turn] for name in noisy) for turn in turns])
+            self._charges = [self._charges[turn] for turn in kept]
+            self._walls = [self._walls[turn] for turn in kept]
+            self._samples = {name: [samples[turn] for turn in kept] for name, samples in self._samples.items()}
+
+    def _noise_share(self, claimed_ms: float) -> float:
+        """Where runs are single though there could be more, noise counts for little, and for nothing beside graphs."""
+        if not self._curtailed:
+            return MOST_SLACK_SHARE
+        beside_graphs = any(mode == "graph" for name, mode in self._modes.items() if name != SOLUTION)
+        return 0.0 if beside_graphs or claimed_ms < LEAST_CHECKED_MS else LONG_SLACK_SHARE
 
     def _keep(self, seen: Observation) -> None:
         runs = self._runs(SOLUTION)
         usual = self._subject.overhead(self._mode(SOLUTION), runs)
-        extra = unexplained_ms(seen, usual, lenient=not self._curtailed or seen.claimed_ms >= LEAST_CHECKED_MS)
+        extra = unexplained_ms(seen, usual, self._noise_share(seen.claimed_ms))
         self._samples[SOLUTION].append(self._per_run(seen.claimed_ms + extra, SOLUTION))
         self._charges.append(extra / runs)
         self._walls.append(self._per_run(seen.wall_ms - usual.wall_ms, SOLUTION))

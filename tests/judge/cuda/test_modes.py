@@ -1,0 +1,172 @@
+"""How sides are timed beside each other: what nobody gains by choosing for himself, and what nobody loses."""
+
+import pytest
+
+from hone.judge.cuda.timing import DeviceTiming
+
+from .fakes import GPU, Honest
+from .test_kernel_baselines import beside
+from .test_kernel_baselines import measure as measure_beside
+from .test_timing import measure
+
+
+class Noisy(Honest):
+    """One empty batch in seven takes 0.1 ms longer: the noise that is forgiven at most."""
+
+    empties = 0
+
+    def time(self, message):
+        wall_ms, answer = super().time(message)
+        if message["mode"] == "null":
+            self.empties += 1
+            wall_ms += 0.1 * (self.empties == 3)
+        return wall_ms, answer
+
+    def _arm(self, message):
+        answer = super()._arm(message)
+        if message["null"]:
+            self.empties += 1
+            armed, late = self.device.armed, 0.1 * (self.empties % 7 == 3)
+            self.device.armed = lambda first, end: armed(first, end) + late
+        return answer
+
+
+class RefusesAndForges(Noisy):
+    """Is timed in the stream because it says so; claims 1 ms of 1.23."""
+
+    captures = False
+
+    def claim(self, true_ms):
+        return 1.0
+
+
+def test_refusing_to_be_captured_earns_no_slack(bench):
+    made = bench(RefusesAndForges, run_ms=1.22)
+    made.ground.run_ms = 1.22
+    found = measure(made)
+    assert found.speedup("torch_eager") == pytest.approx(1.0, abs=0.04)
+
+
+class ForgesInGraph(Noisy):
+    """The same forger, in graphs of as many runs as the baseline has."""
+
+    def claim(self, true_ms):
+        return true_ms * 0.935
+
+
+def test_what_can_be_forged_in_graphs_is_noise(bench):
+    made = bench(ForgesInGraph, run_ms=1.23)
+    made.ground.run_ms = 1.23
+    found = measure(made)
+    assert found.speedup("torch_eager") < 1.09
+
+
+class SeemsSlow(Noisy):
+    """Claims 49 ms a run in the stream, so that its graphs have nine runs instead of thirty; then forges."""
+
+    def time(self, message):
+        wall_ms, answer = super().time(message)
+        return wall_ms, answer if message["mode"] == "null" else {"device_ms": 49.0}
+
+    def claim(self, true_ms):
+        return max(true_ms - 0.22, 1.0)
+
+
+def test_one_that_seems_slow_has_no_slack_beside_graphs(bench):
+    made = bench(SeemsSlow, run_ms=0.135, sets=64)
+    made.ground.run_ms = 0.135
+    found = measure(made)
+    assert found.clock.mode == "graph" and found.clock.runs_per_sample == 9
+    assert found.speedup("torch_eager") == pytest.approx(1.0, abs=0.04)
+
+
+class ReplayForger(Noisy):
+    def claim(self, true_ms):
+        return 0.79 * true_ms
+
+
+def test_short_claims_have_no_slack_where_graphs_are_launched_one_by_one(bench):
+    """A replayed run of 1 ms asks for four runs a batch: a claim below 1 ms has no slack, whatever launching takes."""
+    made = bench(ReplayForger, run_ms=0.95, chain=False, launch_ms=20.0)
+    made.ground.run_ms = 0.95
+    found = measure(made)
+    assert found.clock.mode == "replay"
+    assert found.speedup("torch_eager") == pytest.approx(1.0, abs=0.04)
+
+
+class Launches(Honest):
+    """As PyTorch's baseline: its launches take much of its time in the stream."""
+
+    launch_ms = 85.0
+
+    def time(self, message):
+        wall_ms, answer = super().time(message)
+        if message["mode"] != "stream":
+            return wall_ms, answer
+        return wall_ms + self.launch_ms, {"device_ms": answer["device_ms"] + self.launch_ms}
+
+
+def test_the_same_program_is_timed_in_the_same_way_though_its_launches_take_longer(bench):
+    made = bench(Launches, run_ms=20.0, chain=False, launch_ms=75.0)
+    made.ground.run_ms = 20.0
+    found = measure(made)
+    assert found.speedup("torch_eager") == pytest.approx(1.0, abs=0.1)
+
+
+class Branches(Honest):
+    """Its graph takes its turns on the GPU while it waits."""
+
+    def _arm(self, message):
+        answer = super()._arm(message)
+        if not message["null"] and not self.device.open_ahead:
+            self.device.background_ms += 200.0
+        return answer
+
+
+def test_a_kernel_with_branches_does_not_bring_launches_back(bench):
+    made = bench(run_ms=1.0, chain=False, launch_ms=30.0)
+    made.ground.run_ms = 10.0
+    kernel = beside(made, Branches, 5.0)
+    DeviceTiming(made.reference, kernel, made.protocol, [{}]).rehearse()
+    found = measure_beside(made, upstream=kernel)
+    assert found.clock.baselines_mode == "replay"
+    assert found.speedup("torch_eager") == pytest.approx(10.0, rel=0.01)
+
+
+class LargeGraphs(Honest):
+    """There is room for a graph of four of its runs."""
+
+    def _arm(self, message):
+        if not message["null"] and self.device.count > 4:
+            return {"error": {"kind": "memory", "text": "out of memory"}}
+        return super()._arm(message)
+
+
+@pytest.mark.parametrize("chain", [True, False])
+def test_a_kernel_beside_a_replay_is_rehearsed_with_as_many_runs_as_its_batches_have(bench, chain):
+    made = bench(run_ms=10.0, chain=chain)
+    made.ground.run_ms = 10.0
+    made.channel.freeze()
+    kernel = beside(made, LargeGraphs, 10.0)
+    DeviceTiming(made.reference, kernel, made.protocol, [{}]).rehearse()
+    found = measure_beside(made, upstream=kernel)
+    assert found.clock.baselines_mode == ("graph" if chain else "replay")
+
+
+@pytest.mark.parametrize("chain", [True, False])
+def test_numbers_that_sometimes_change_accuse_nobody(bench, chain):
+    for _ in range(8):
+        made = bench(run_ms=1.0, chain=chain, scalars=lambda seed: {"factor": seed % 2})
+        made.ground.run_ms = 1.0
+        timing = DeviceTiming(made.reference, made.subject, made.protocol, [{"factor": 0}])
+        timing.measure(("torch_eager",), GPU)
+
+
+def test_a_solution_whose_graph_has_branches_is_launched_once(bench):
+    class Forks(Launches, Branches):
+        launch_ms = 30.0
+
+    made = bench(Forks, run_ms=10.0, launch_ms=30.0)
+    made.ground.run_ms = 10.0
+    found = measure(made)
+    assert found.speedup("torch_eager") == pytest.approx(1.0, abs=0.1)
