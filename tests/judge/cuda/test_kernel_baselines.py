@@ -28,7 +28,7 @@ from ..conftest import solution_of, tensor, workload_of
 from .bench import FakeRunner, free_bytes_for
 from .fake_driver import HostRunner
 from .fakes import AFTER, GPU, PROTOCOL, Honest
-from .rigs import SETS, problem
+from .rigs import HONEST, SETS, STREAM, problem
 
 # ------------------------------------------------------------------------------------------------ simulated GPU
 
@@ -306,7 +306,7 @@ def judge(fake_driver, objects, tmp_path):
         session._torch = session._plain = FakeZygote(fake_driver)
         session._gpu, session._warned = GPU, True
         zygotes.append(session._torch)
-        kernels = {"upstream": built(kernel_solution(item, "upstream"), upstream)}
+        kernels = {name: built(kernel_solution(item, name), upstream) for name in ("upstream",) if name in item.kernels}
         found = []
         for solution in solutions or (gold_solution(item),):
             build = built(solution, "right" if dtype == "float32" else "half")
@@ -386,3 +386,17 @@ def test_a_module_that_fails_in_a_process_of_its_own_is_timed_by_the_reference(j
     assert findings.remark == ""
     assert (findings.performance.clock.mode, findings.performance.clock.baselines_mode) == ("replay", "replay")
     assert set(findings.performance.baselines) == {"torch_eager", "upstream"}
+
+
+@pytest.mark.parametrize("chain", [True, False])
+@pytest.mark.parametrize("name", HONEST)
+def test_a_module_is_timed_beside_itself_whatever_its_graph_is_like(judge, monkeypatch, name, chain):
+    monkeypatch.setattr(driver, "captured_steps", lambda stream: (3, chain))
+    item = HONEST[name][0].model_copy(update={"kernels": {}})
+    (findings,), runners = judge("right", gold_solution(item), item=item)
+    mode = "stream" if name in STREAM else "graph"
+    assert findings.remark == ""
+    assert (findings.performance.clock.mode, findings.performance.clock.baselines_mode) == (mode, mode)
+    assert set(findings.performance.baselines) == {"torch_eager"}
+    own = [runner.role.split()[0] for runner in runners].count("cuda_candidate") - 1
+    assert own == (not chain or name in ("random", "synchronizes"))  # numbers that change are found out later
