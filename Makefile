@@ -1,5 +1,7 @@
 # Two commands on a fresh machine: `make demo` (the miniature, end to end) and `make test` (lint, types, tests).
 PYTHON ?= python3
+CHECK_PYTHON := import sys; known = (3, 11) <= sys.version_info < (3, 14); \
+	sys.exit(None if known else "Hone needs Python 3.11 to 3.13; name one, such as: make demo PYTHON=python3.12")
 CORES ?= 2
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
@@ -9,6 +11,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 demo: .venv/.installed
 	@$(SNAKEMAKE) --quiet rules
 	@$(BIN)/hone show
+	@echo "All tables and figures: results/summary.md"
 
 test: check pytest
 
@@ -51,6 +54,7 @@ clean:
 	rm -rf results .snakemake
 
 .venv/.installed: envs/requirements.lock pyproject.toml
+	@$(PYTHON) -c '$(CHECK_PYTHON)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -r envs/requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

@@ -4,7 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
+from typer.main import get_command
 
+from hone.cli import app
+from hone.config import load
 from hone.docs import PAGES, config_keys, page
 
 
@@ -35,6 +39,23 @@ def test_every_make_target_that_the_readme_names_is_there():
     makefile = Path("Makefile").read_text()
     for target in re.findall(r"`make (\w+)`", Path("README.md").read_text()):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_config_that_the_readme_shows_is_one():
+    (text,) = re.findall(r"```yaml\n(.*?)```", Path("README.md").read_text(), re.DOTALL)
+    settings = load(yaml.safe_load(text))
+    (source,), (experiment,) = settings.sources.values(), settings.experiments.values()
+    assert (source.path, experiment.files) == ("mine/problems", "mine/kernels")
+
+
+def test_every_hone_command_that_the_documentation_names_is_there():
+    known = get_command(app).commands
+    for document in [Path("README.md"), *Path("docs").glob("*.md")]:
+        for words in re.findall(r"(?:\$ |bin/|`)hone ((?:[a-z][a-z-]+ ?){1,2})", document.read_text()):
+            name, *rest = words.split()
+            assert name in known, f"{document}: hone {name}"
+            groups = getattr(known[name], "commands", None)
+            assert not (groups and rest) or rest[0] in groups, f"{document}: hone {words}"
 
 
 def test_every_config_key_that_the_readme_names_is_there():

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions, version
@@ -49,6 +50,22 @@ def test_what_the_source_imports_is_a_dependency():
     names = {name for file in Path("src/hone").rglob("*.py") for name in imported(file)}
     foreign = names - set(sys.stdlib_module_names) - {"hone", "triton"}  # PyTorch for GPUs brings its own Triton
     assert not {name for name in foreign if not {name_of(found) for found in providers.get(name, [])} & dependencies}
+
+
+def test_another_python_is_refused_before_anything_is_installed(tmp_path):
+    (tmp_path / "envs").mkdir()
+    for name in ("Makefile", "pyproject.toml", "envs/requirements.lock"):
+        (tmp_path / name).write_text(Path(name).read_text())
+    python = tmp_path / "python3.10"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.version_info = (3, 10, 0); $2"\n')
+    python.chmod(0o755)
+    command = ["make", ".venv/.installed", f"PYTHON={python}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert "Hone needs Python 3.11 to 3.13" in done.stderr
+    assert not (tmp_path / ".venv").exists()
+    wanted = tomllib.loads(Path("pyproject.toml").read_text())["project"]["requires-python"]
+    assert wanted == ">=3.11,<3.14"
 
 
 def test_the_tests_run_on_the_pinned_snakemake():

@@ -148,14 +148,30 @@ def judge(
     config: ConfigFile = DEFAULT_CONFIG,
     again: Annotated[bool, typer.Option(help="Judge also what has been judged before.")] = False,
 ) -> None:
-    """Build and judge one kernel by hand, with the config's protocol, and print the trace."""
-    from hone.hand import find_solution, judge_solution, read_solution
+    """Build and judge one kernel by hand, with the config's protocol: the trace on stdout, the verdict on stderr."""
+    from hone.hand import find_solution, in_words, judge_solution, read_solution
 
     file = Path(solution)
     known = read_solution(file, definition) if definition or file.exists() else find_solution(solution)
     trace = judge_solution(known, config, again=again)
     typer.echo(trace.model_dump_json(indent=2))
+    typer.echo(in_words(trace), err=True)
     raise typer.Exit(0 if trace.status.value == "passed" else 1)
+
+
+@app.command()
+def launcher(
+    definition: Annotated[str, typer.Argument(help="Such as miniature/level1/1_Swish.")],
+    cuda: Annotated[bool, typer.Option("--cuda", help="That of a .cu file; else of a .cpp file.")] = False,
+) -> None:
+    """Print the function that a kernel of a definition has to export, one for each data type."""
+    from hone.hand import find_definition
+    from hone.launcher import signatures
+    from hone.records import Language
+
+    item = find_definition(definition)
+    for line in signatures(item, item.kernel_language or (Language.CUDA if cuda else Language.CPP)):
+        typer.echo(line)
 
 
 @app.command()

@@ -56,19 +56,17 @@ def list_(
     definitions: Definitions = DEFAULT_DEFINITIONS,
     workloads: Workloads = DEFAULT_WORKLOADS,
 ) -> None:
-    """Name and schema of each operator, and the functions that it can replace."""
+    """Name and schema of each operator, and the functions that it can replace; or why a kernel is none."""
     from hone.config import read
     from hone.operators import stage
 
     settings = read(config)
-    loaded = stage.load_operators(
+    lines = stage.describe(
         choices, stage.record_files(definitions), stage.record_files(workloads),
         store=Path(settings.paths.store), entries=entries_of(settings),
     )  # fmt: skip
-    for choice, operator in loaded:
-        typer.echo(f"{choice.kernel_set}  {operator.qualified_name}{operator.contract.schema()}")
-        for replacement in operator.replaces:
-            typer.echo(f"    replaces {', '.join(replacement.functions)}")
+    for line in lines:
+        typer.echo(line)
 
 
 @app.command()
@@ -81,7 +79,7 @@ def check(
     library: Annotated[
         Path | None, typer.Option(help="Library of the packages' own compiled functions, to compare with these, too.")
     ] = None,
-    output: Annotated[Path, typer.Option(help="The CSV to write.")] = Path("operator_check.csv"),
+    output: Annotated[Path, typer.Option(help="The CSV to write.")] = Path("results/operators/operator_check.csv"),
 ) -> None:
     """Compare operators with the upstream package's own functions and the reference, on every workload."""
     from hone.config import read
@@ -108,7 +106,7 @@ def select(
     solutions: Annotated[Path, typer.Option(help="File or folder of solutions.")] = Path("results/solutions"),
     evaluations: Annotated[Path, typer.Option(help="File or folder of traces.")] = Path("results/evaluations"),
     builds: Annotated[Path, typer.Option(help="File or folder of builds.")] = Path("results/builds"),
-    output: Annotated[Path, typer.Option(help="The Selection to write.")] = Path("selected.json"),
+    output: Annotated[Path, typer.Option(help="The Selection to write.")] = Path("results/operators/selected.json"),
 ) -> None:
     """Select the kernel that trainings run for an operator, on each kind of machine that judged one, and say why."""
     from hone.files import read_records

@@ -27,6 +27,15 @@ def judge_solution(solution: Solution, config: Path, *, again: bool = False) -> 
     return trace
 
 
+def in_words(trace: Trace) -> str:
+    """The verdict in one line, such as `passed, 0.39 times torch_eager`, with what went wrong or is doubtful."""
+    parts = [f"{trace.status}{f': {trace.detail}' if trace.detail else ''}"]
+    if timed := trace.performance:
+        parts += [f"{timed.speedup(baseline):.2f} times {baseline}" for baseline in timed.baselines]
+        parts += [f"doubtful: {finding}" for finding in timed.findings]
+    return ", ".join(parts)
+
+
 def find_solution(start: str, folder: Path = Path("results/solutions")) -> Solution:
     """The solution whose id begins with these digits, as tables and traces show them; raises ConfigError."""
     from hone.files import read_records

@@ -201,6 +201,8 @@ def test_rounds_hold_every_version_with_what_became_of_it():
     assert [row["status"] for row in rows] == ["passed", "passed", "wrong_value", "passed"]
     assert [row["speedup"] for row in rows] == pytest.approx([1.0, 1.4, math.nan, 1.3], nan_ok=True)
     assert [row["suite_speedup"] for row in rows][1:] == [pytest.approx(1.5), None, pytest.approx(1.2)]
+    for row in rows:
+        assert row["status"] != "passed" or row["ci_low"] <= row["speedup"] <= row["ci_high"]
     assert [row["kept"] for row in rows] == [True, True, False, False]
     assert [row["won"] for row in rows] == [False, True, False, False]
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from hone.analysis.astra_tables import round_rows
 from hone.analysis.figures import draw, table_of
-from hone.analysis.render import read_table, to_frame
+from hone.analysis.render import caption, read_table, to_frame
 from hone.analysis.show import show
 from hone.analysis.stage import FIGURE_NAMES, TABLE_NAMES, make_figures, write_summary
 from hone.errors import RecordError
@@ -87,6 +87,7 @@ def test_summary_lists_everything_with_links_that_exist(tables, figures, tmp_pat
     links = re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
     assert len(links) == 2 * len(TABLE_NAMES) + len(FIGURE_NAMES)
     assert all((page.parent / link).is_file() for link in links)
+    assert all(caption(name) in page.read_text(encoding="utf-8") for name in FIGURE_NAMES)
 
 
 def test_summary_links_the_trajectory_pages(tables, figures, tmp_path):
@@ -154,4 +155,4 @@ def test_the_terminal_table_of_nothing(tmp_path):
     World(settings_for({1: 4}, one={}), []).make(tmp_path)
     output = io.StringIO()
     show(tmp_path, Console(width=80, file=output))
-    assert "no rows" in output.getvalue()
+    assert f"no rows; verdicts on kernels of your own: {tmp_path}/judge_exploits.md" in output.getvalue()

@@ -96,6 +96,7 @@ def test_a_run_on_a_cpu_without_seeds_spans_or_published_numbers_is_drawn():
     for system in ("plain", "pipelined"):
         run = made.train(system, 1.0, timeline=spans(serial=True))
         made.infer(run, f5_5=800)
+    made.train("pipelined", 0.6, gpus=2)
     found = made.salient()
     for name, rows in (
         ("salient_timeline", timeline_rows(found)),
@@ -108,3 +109,12 @@ def test_a_run_on_a_cpu_without_seeds_spans_or_published_numbers_is_drawn():
         titles = [axis.get_title(loc="left") for axis in figure.axes]
         assert not any("GPU" in title for title in titles), name
     assert figure.axes[0].get_xlabel() == "processes (log axis)"
+
+
+def test_one_number_of_processes_is_no_scaling():
+    made = Trainings(device="Test CPU")
+    made.train("plain", 1.0)
+    rows = scaling_rows(made.salient())
+    assert [row["reference"] for row in rows] == ["1 process"]
+    (axis,) = draw("salient_scaling", to_frame("salient_scaling", rows)).axes
+    assert [text.get_text() for text in axis.texts] == ["one number of processes alone: nothing to compare"]

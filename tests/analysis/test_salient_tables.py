@@ -135,7 +135,7 @@ def test_scaling_is_over_the_least_number_of_gpus():
     assert [row["speedup"] for row in ours] == pytest.approx([1.0, 1.875, 3.0])
     assert [row["efficiency"] for row in ours] == pytest.approx([1.0, 0.9375, 0.75])
     plain = row_of(rows, system="plain", gpus=4)
-    assert (plain["speedup"], plain["efficiency"], plain["reference"]) == (1.5, 0.75, "2 GPU")
+    assert (plain["speedup"], plain["efficiency"], plain["reference"]) == (1.5, 0.75, "2 processes")
     assert {row["origin"] for row in rows} == {"measured"}
 
 

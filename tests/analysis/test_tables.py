@@ -5,13 +5,14 @@ import math
 import pandas as pd
 import pytest
 
+from hone.analysis.figures import draw
 from hone.analysis.frames import CATEGORIES
-from hone.analysis.render import cell, markdown, read_table, to_frame
+from hone.analysis.render import caption, cell, markdown, meaning, read_table, to_frame
 from hone.analysis.schema import COLUMNS, PROVENANCE, TABLES
 from hone.analysis.stage import TABLE_NAMES
 from hone.analysis.tables import k_values
 from hone.errors import RecordError
-from hone.records import Build, BuildStatus, Status
+from hone.records import Build, BuildStatus, Status, Usage
 
 from .world import World, answer, definition, settings_for
 
@@ -250,6 +251,23 @@ def test_llm_cost_adds_up_to_distinct_calls(tmp_path):
     )
 
 
+def test_what_a_transcript_did_not_count_is_empty_and_not_nothing(tmp_path):
+    made = World(settings_for({1: 4}, one={}, two={}, three={}), [definition(1, 1)])
+    plain, counted = (answer((PROBLEMS[0], 0, 0), name, prompt=name) for name in ("one", "two"))
+    bare = plain.completion.model_copy(update={"usage": Usage()})
+    one = plain.model_copy(update={"completion": bare})
+    made.answers = [one, counted, one.model_copy(update={"experiment": "three"})]
+    table = read_table("llm_cost", made.make(tmp_path))
+    assert table["calls"].tolist() == [1, 1, 0]
+    tokens = table[["input_tokens", "output_tokens", "cost_usd"]].to_numpy().tolist()
+    assert tokens[1:] == [[100, 20, 0], [0, 0, 0]]
+    assert all(map(math.isnan, tokens[0]))
+    shown = [text.get_text() for axis in draw("llm_cost", table).axes for text in axis.get_yticklabels()]
+    assert not any(label.startswith("one,") for label in shown)
+    (axis,) = draw("llm_cost", table[:1]).axes
+    assert [text.get_text() for text in axis.texts] == ["only transcripts without token counts: nothing was paid for"]
+
+
 @pytest.mark.parametrize("name", TABLE_NAMES)
 def test_tables_come_back_from_csv_as_they_were(tables, name):
     table = read_table(name, tables)
@@ -272,7 +290,7 @@ def test_markdown_is_rounded_and_safe(tmp_path):
     made = world(method="gold", models=["reference/model"])
     for problem in PROBLEMS:
         made.add((problem, 0, 0), Status.WRONG_VALUE, model="reference/model")
-    text = markdown("judge_gold", read_table("judge_gold", made.make(tmp_path)))
+    text = markdown("judge_gold", read_table("judge_gold", made.make(tmp_path)), "")
     assert "why &#124; &lt;b&gt;wrong&#95;value" in text.replace("wrong_value", "wrong&#95;value")
     body = [line for line in text.splitlines() if line.startswith("| mini")]
     assert len(body) == 4
@@ -284,9 +302,23 @@ def test_markdown_is_rounded_and_safe(tmp_path):
     assert cell("n", 100) == "100"
 
 
+def test_a_table_says_what_it_shows_and_what_its_columns_mean(tmp_path):
+    World(settings_for({1: 4}, one={}), []).make(tmp_path)
+    for name in TABLE_NAMES:
+        text = (tmp_path / f"{name}.md").read_text(encoding="utf-8")
+        assert caption(name) in text
+        columns = text.partition("## Columns")[2].strip().splitlines()
+        assert columns == [f"- `{column}`: {meaning(column)}" for column in TABLES[name].columns]
+
+
+def test_a_missing_caption_is_named(tmp_path):
+    with pytest.raises(RecordError, match=r"judge_gold\.rst: no such caption"):
+        caption("judge_gold", tmp_path)
+
+
 def test_a_long_table_is_cut_in_markdown_only():
     rows = [{"seconds": float(index)} for index in range(2001)]
-    text = markdown("judge_cost", to_frame("judge_cost", rows))
+    text = markdown("judge_cost", to_frame("judge_cost", rows), "")
     assert "The first 2000 of 2001 rows" in text
     assert text.count("\n| ") == 2000 + 2
 

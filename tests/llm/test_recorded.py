@@ -1,6 +1,8 @@
+import re
+
 import pytest
 
-from hone.config import LLM, Paths
+from hone.config import LLM, Paths, load
 from hone.errors import ProviderError, RecordError
 from hone.files import write_records
 from hone.llm.answer import answer_prompts
@@ -69,10 +71,28 @@ def test_a_missing_sample_lists_what_there_is_for_the_problem(replay):
     assert "engineer turn 0 samples [0]; engineer turn 2 samples [0]" in error.value.remedy
 
 
-def test_a_missing_problem_lists_the_problems(replay):
+def test_a_missing_problem_lists_the_problems_as_the_config_takes_them(replay):
+    rows = [row(0, definition=f"toy/level{place}") for place in ("2/1_c", "1/10_b", "1/2_a")]
     with pytest.raises(ProviderError) as error:
-        replay([row(0)], [prompt("toy/level1/9_z")])
-    assert "toy/level1/1_a" in error.value.remedy
+        replay(rows, [prompt("toy/level1/9_z")])
+    (listed,) = re.findall(r"problems: \[(.+)\]", error.value.remedy)
+    assert listed.split(", ") == ["level1/2", "level1/10", "level2/1"]
+    source = {"kind": "local", "path": "toy", "levels": {1: 10, 2: 1}}
+    experiment = {
+        "method": "one_shot",
+        "source": "toy",
+        "levels": [1, 2],
+        "models": ["recorded/mini"],
+        "problems": listed.split(", "),
+    }
+    load({"sources": {"toy": source}, "experiments": {"mini": experiment}, "judge": {"name": "test"}})
+
+
+def test_a_problem_of_another_source_is_no_matter_of_problems(replay):
+    with pytest.raises(ProviderError) as error:
+        replay([row(0)], [prompt("mine/level1/1_a")])
+    assert "problems of toy" in error.value.remedy
+    assert "problems:" not in error.value.remedy
 
 
 def test_an_unknown_transcript_names_the_nearest(replay):

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hone.cli_operators import app
-from hone.errors import MachineError
+from hone.errors import MachineError, RecordError
 from hone.files import read_records, write_records
 from hone.operators import stage
 from hone.operators.choose import KernelChoice, best_solution, kernels_of
@@ -113,7 +113,7 @@ def test_choose_list_and_check_by_hand(place):
     assert "hone::silu_and_mul_" in result.output and "replaces not_there.silu_and_mul" in result.output
     result = hone("check", "--kernels", "upstream, winner")
     assert result.exit_code == 0 and "held" in result.output, (result.output, result.exception)
-    rows = list(csv.DictReader((place / "operator_check.csv").read_text().splitlines()))
+    rows = list(csv.DictReader((place / "results/operators/operator_check.csv").read_text().splitlines()))
     assert len(rows) == 2 * 2 * 3 + 2, "reference and the absent package for both, reference alone for the others"
     assert {row["agrees"] for row in rows if row["against"] == "reference"} == {"yes"}
     assert {row["kernel_set"] for row in rows} == {"upstream", "winner"}
@@ -141,3 +141,18 @@ def test_files_of_records_leave_out_what_became_no_definition(tmp_path):
         (tmp_path / name).touch()
     assert stage.record_files(tmp_path) == [tmp_path / "a/level1.jsonl"]
     assert stage.record_files(tmp_path / "b.txt") == [tmp_path / "b.txt"]
+
+
+def test_what_cannot_be_an_operator_is_left_out_of_the_list_with_the_reason(place):
+    missing = hone("list").exception
+    assert isinstance(missing, RecordError) and "hone operator choose" in missing.remedy
+    assert hone("choose").exit_code == 0
+    first, *others = WORKLOADS
+    odd = first.model_copy(update={"axes": {**first.axes, "width": first.axes["width"] + 1}})
+    write_records(place / "results/workloads/small/level1.jsonl", [odd, *others])
+    result = hone("list")
+    assert result.exit_code == 0, result.exception
+    lines = result.output.splitlines()
+    assert [line.split()[0] for line in lines] == ["upstream", "winner", "upstream", "upstream"]
+    assert all(f"{SILU_DEFINITION.name}: left out, because axis width" in line for line in lines[:2])
+    assert all("  hone::" in line for line in lines[2:])

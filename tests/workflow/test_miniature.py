@@ -101,6 +101,10 @@ def test_the_readme_shows_what_is_printed(miniature):
     assert {(name, level): (n, int(share)) for name, level, n, share in shown} == table
 
 
+NOTICES = {"llm_cost": "only transcripts without token counts", "salient_scaling": "one number of processes alone"}
+"""Figures of the miniature in which there is nothing to see, and what they say instead."""
+
+
 def test_every_figure_is_drawn(miniature):
     for file in sorted((ROOT / "workflow/rules").glob("paper.smk")):
         names = re.search(r"FIGURES = \[(.*?)\]", file.read_text(), re.DOTALL).group(1)
@@ -108,6 +112,7 @@ def test_every_figure_is_drawn(miniature):
             content = (miniature.folder / f"results/figures/{name}.svg").read_text()
             assert "<svg" in content
             assert "no rows" not in content
+            assert {key for key, said in NOTICES.items() if said in content} == NOTICES.keys() & {name}
 
 
 def test_a_second_run_has_nothing_to_do(miniature):

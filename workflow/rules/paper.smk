@@ -59,6 +59,7 @@ rule tables:
         **RECORDS,
         published=sorted(glob("resources/published/*.csv")),
         copy_bandwidths="resources/hardware/copy_bandwidth.csv",
+        captions=expand("workflow/report/{table}.rst", table=TABLES),
     output:
         csv=[
             report(
@@ -162,6 +163,7 @@ rule summary:
         tables=rules.tables.output.md,
         figures=rules.figures.output,
         pages=expand("results/pages/astra/{experiment}", experiment=ROUNDS),
+        captions=expand("workflow/report/{figure}.rst", figure=FIGURES),
     output:
         report(
             "results/summary.md",

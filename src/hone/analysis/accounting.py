@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import pandas as pd
@@ -9,6 +10,8 @@ import pandas as pd
 from hone.analysis.provenance import Provenance, joined, of_trace, on_gpu
 from hone.analysis.tables import Context, Row, timed_rows
 from hone.records import Answer, Build, Trace
+
+TOKENS = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens")
 
 
 def gold_rows(frame: pd.DataFrame, context: Context) -> list[Row]:
@@ -46,7 +49,8 @@ def _distinct(traces: Iterable[Trace]) -> list[Trace]:
 def llm_cost_rows(answers: Sequence[Answer], provenance: Provenance) -> list[Row]:
     """llm_cost: tokens and dollars of each experiment and model; a call that serves two of them is counted once.
 
-    It counts where it comes first in `answers`, so that the column `calls` adds up to what servers were asked.
+    It counts where it comes first in `answers`, so that the column `calls` adds up to what servers were asked. Where
+    nobody counted tokens, as in some transcripts, they and the dollars are empty.
     """
     seen: set[str] = set()
     rows: dict[tuple[str, str], Row] = {}
@@ -61,12 +65,18 @@ def llm_cost_rows(answers: Sequence[Answer], provenance: Provenance) -> list[Row
             continue
         seen.add(answer.completion.key)
         _add_cost(row, answer)
-    return [row | {"price_source": joined(sources[key])} for key, row in rows.items()]
+    return [row | _unknown(row) | {"price_source": joined(sources[key])} for key, row in rows.items()]
+
+
+def _unknown(row: Row) -> Row:
+    """The cells of a row that nobody has counted: a call has tokens, so that none at all means not counted."""
+    if not row["calls"] or any(row[name] for name in (*TOKENS, "cost_usd")):
+        return {}
+    return dict.fromkeys((*TOKENS, "cost_usd"), math.nan)
 
 
 def _no_cost(answer: Answer, provenance: Provenance) -> Row:
-    counters = ("calls", "input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens")
-    zeros: Row = dict.fromkeys((*counters, "failed_attempts", "prompt_differs", "shared_calls"), 0)
+    zeros: Row = dict.fromkeys(("calls", *TOKENS, "failed_attempts", "prompt_differs", "shared_calls"), 0)
     place = {"experiment": answer.experiment, "model": answer.model, "cost_usd": 0.0}
     return zeros | place | provenance.columns()
 

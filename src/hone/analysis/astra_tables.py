@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hone.analysis.astra import US_PER_MS, Astra, Outcome, paper_shape
-from hone.analysis.metrics import geometric_mean
+from hone.analysis.metrics import geometric_mean, geometric_mean_interval
 from hone.analysis.paper_numbers import ALL_KERNELS
 from hone.analysis.source_lines import lines_of_code
 from hone.analysis.tables import Row
@@ -245,7 +245,8 @@ def round_rows(astra: Astra) -> list[Row]:
         kept = trajectory.kept(astra.context.settings.experiments[trajectory.experiment].astra)
         published = astra.published(trajectory.experiment, trajectory.kernel)
         for version in trajectory.versions:
-            deciding = version.evaluation.deciding
+            deciding, credited = version.evaluation.deciding, version.evaluation.credited(UPSTREAM)
+            low, high = geometric_mean_interval([credited], astra.context.confidence)
             row = _place(outcome) | published | astra.provenance(t for _, t in version.evaluation.pairs if t)
             row |= {
                 "kernel": trajectory.kernel,
@@ -253,7 +254,9 @@ def round_rows(astra: Astra) -> list[Row]:
                 "sample": version.sample,
                 "status": version.status,
                 "suite_status": version.suite_status,
-                "speedup": geometric_mean(version.evaluation.credited(UPSTREAM)),
+                "speedup": geometric_mean(credited),
+                "ci_low": low,
+                "ci_high": high,
                 "suite_speedup": version.suite_speedup,
                 "kept": (version.turn, version.sample) in kept,
                 "won": version is trajectory.winner,

@@ -16,7 +16,7 @@ from hone.analysis import plotting
 from hone.analysis.astra_figures import shapes_figure, trajectory_figure
 from hone.analysis.frames import CATEGORIES
 from hone.analysis.kernel_figures import kernels_figure
-from hone.analysis.plotting import colours, distinct, grid, legend_below, markers, no_rows, share_axis
+from hone.analysis.plotting import colours, distinct, grid, legend_below, markers, notice, share_axis
 from hone.analysis.salient_curves import inference_figure, scaling_figure
 from hone.analysis.salient_figures import breakdown_figure, ladder_figure, threads_figure, timeline_figure
 
@@ -34,9 +34,8 @@ def draw(name: str, table: pd.DataFrame) -> Figure:
     """A figure by its name in FIGURES, of the table `table_of(name)`; one that says "no rows" for an empty table."""
     drawing = FIGURES[name]
     with mpl.rc_context(plotting.STYLE):
-        figure = drawing.function(table) if len(table) else no_rows(drawing.title)
-        if len(table):
-            figure.suptitle(drawing.title)
+        figure = drawing.function(table) if len(table) else notice("no rows")
+        figure.suptitle(drawing.title)
         return figure
 
 
@@ -286,7 +285,10 @@ def _strips(axis: Axes, rows: pd.DataFrame, models: list[str], colour: dict[str,
 
 
 def llm_cost_figure(table: pd.DataFrame) -> Figure:
-    """Dollars and tokens of each experiment and model."""
+    """Dollars and tokens of each experiment and model; transcripts without counts are left out."""
+    table = table[table["cost_usd"].notna()]
+    if not len(table):
+        return notice("only transcripts without token counts: nothing was paid for")
     labels = [f"{row.experiment}, {row.model} ({row.calls} calls)" for row in table.itertuples()]
     figure, axes = grid(1, 2, heights_in=[BAR_IN * len(labels) + 0.9], width_in=4.6)
     places = range(len(labels))
@@ -302,7 +304,7 @@ def llm_cost_figure(table: pd.DataFrame) -> Figure:
         places, table["output_tokens"], left=left, color=plotting.PALETTE[1], height=0.7, label="output tokens"
     )
     most = float((table["input_tokens"] + table["output_tokens"]).max())
-    axes[0, 1].set_xlim(0, (most or 1000.0) * 1.05)  # transcripts have no tokens: no negative ones, no thousandths
+    axes[0, 1].set_xlim(0, (most or 1000.0) * 1.05)  # answers of other experiments alone: no tokens, no negative axis
     axes[0, 1].set_xlabel("tokens (k: thousand, M: million)")
     _bar_names(axes, labels)
     axes[0, 1].xaxis.set_major_formatter(EngFormatter(sep=""))
@@ -355,7 +357,7 @@ FIGURES: dict[str, Drawing] = {
     "salient_ladder": Drawing("Each improvement on top of the one before", ladder_figure),
     "salient_threads": Drawing("Time to a prepared batch, by threads", threads_figure),
     "salient_inference": Drawing("Accuracy by the fan-out of inference", inference_figure),
-    "salient_scaling": Drawing("Epoch time by number of GPUs", scaling_figure),
+    "salient_scaling": Drawing("Epoch time by number of processes", scaling_figure),
     "gnn_kernels": Drawing("Kernels of a campaign in the training loop", kernels_figure),
     "llm_cost": Drawing("Cost of the language models", llm_cost_figure),
     "judge_cost": Drawing("Time spent on builds and verdicts", judge_cost_figure),

@@ -88,7 +88,8 @@ class _Page:
             "",
             f"`{item.problem}`: {item.rounds} rounds, each from the {self.options.start_from} version. The suite that "
             f"the rounds were measured on has {suite} workloads, the evaluation {len(item.workloads)}. Speedups are "
-            "geometric means over the upstream kernel; the winner is the fastest version by the suite.",
+            "geometric means over the upstream kernel; the winner is the fastest version by the suite. Version 0 is "
+            "that kernel over itself: what separates it from 1 is noise.",
             "",
             self._overview(),
             "",

@@ -96,13 +96,12 @@ def share_axis(axis: Axes, label: str) -> None:
     axis.set_ylabel(label)
 
 
-def no_rows(title: str) -> Figure:
-    """The figure of a table without rows: it says so."""
+def notice(said: str) -> Figure:
+    """The figure of a table in which there is nothing to see: it says why."""
     figure = Figure(figsize=(6.4, 1.6), layout="constrained")
-    figure.suptitle(title)
     axis = figure.subplots()
     axis.axis("off")
-    axis.text(0.5, 0.5, "no rows", ha="center", va="center", fontsize=12, color="#666666")
+    axis.text(0.5, 0.5, said, ha="center", va="center", fontsize=12, color="#666666")
     return figure
 
 

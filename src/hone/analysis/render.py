@@ -1,4 +1,4 @@
-"""Tables as files: CSV with full precision, and a Markdown twin with rounded numbers and safe cells."""
+"""Tables as files: CSV with full precision, and a Markdown twin with rounded numbers that explains itself."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ DTYPES: dict[Kind, str] = {"text": "str", "int": "int64", "float": "float64", "b
 DETAIL_LENGTH = 160
 MARKDOWN_ROWS = 2000
 """The Markdown twin of a longer table shows its first rows and says so; the CSV has all."""
+CAPTIONS = Path("workflow/report")
+"""What each table and figure shows, `<name>.rst`: the captions of Snakemake's report."""
 
 
 def to_frame(name: str, rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -30,12 +32,21 @@ def to_frame(name: str, rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     return typed
 
 
-def write_table(name: str, rows: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
-    """Write `<name>.csv` and `<name>.md`; returns both paths."""
+def caption(name: str, folder: Path = CAPTIONS) -> str:
+    """What a table or figure shows, in sentences that are Markdown as well; raises RecordError where it is missing."""
+    path = folder / f"{name}.rst"
+    try:
+        return path.read_text(encoding="utf-8").strip().replace("``", "`")
+    except FileNotFoundError:
+        raise RecordError("no such caption", where=str(path), remedy="describe the table or figure there") from None
+
+
+def write_table(name: str, rows: Sequence[dict[str, Any]], folder: Path, said: str) -> list[Path]:
+    """Write `<name>.csv` and `<name>.md`, which begins with what is `said`; returns both paths."""
     frame = to_frame(name, rows)
     csv_path, md_path = folder / f"{name}.csv", folder / f"{name}.md"
     write_text(csv_path, frame.to_csv(index=False, lineterminator="\n"))
-    write_text(md_path, markdown(name, frame))
+    write_text(md_path, markdown(name, frame, said))
     return [csv_path, md_path]
 
 
@@ -81,8 +92,11 @@ PARSE: dict[Kind, Callable[[str], Any]] = {
 }
 
 
-def markdown(name: str, frame: pd.DataFrame) -> str:
-    """Title, table, and below it the provenance that all rows share; pipes and HTML in cells are escaped."""
+def markdown(name: str, frame: pd.DataFrame, said: str) -> str:
+    """Title, what is `said`, table, the provenance that all rows share, and what each column means.
+
+    Pipes and HTML in cells are escaped.
+    """
     shared = [column for column in PROVENANCE if len(frame) and frame[column].nunique() == 1]
     shown = [column for column in frame.columns if column not in shared]
     cells = [
@@ -90,7 +104,7 @@ def markdown(name: str, frame: pd.DataFrame) -> str:
         for row in _rows(frame.head(MARKDOWN_ROWS), shown)
     ]
     align = ["left" if COLUMNS[column].kind in ("text", "bool") else "right" for column in shown]
-    lines = [f"# {TABLES[name].title}", "", pipe_table(shown, cells, align), ""]
+    lines = [f"# {TABLES[name].title}", "", said, "", pipe_table(shown, cells, align), ""]
     if not len(frame):
         lines += ["No rows.", ""]
     if len(frame) > MARKDOWN_ROWS:
@@ -98,7 +112,13 @@ def markdown(name: str, frame: pd.DataFrame) -> str:
     told = [f"{column}: {cell(column, frame[column].iloc[0])}" for column in shared if frame[column].iloc[0]]
     if told:
         lines += ["In all rows: " + ", ".join(told) + ".", ""]
+    lines += ["## Columns", "", *(f"- `{name}`: {meaning(name)}" for name in frame.columns), ""]
     return "\n".join(lines)
+
+
+def meaning(column: str) -> str:
+    """What a column holds, safe in Markdown."""
+    return html.escape(COLUMNS[column].meaning, quote=False)
 
 
 def pipe_table(header: Sequence[str], cells: Sequence[Sequence[str]], align: Sequence[str]) -> str:

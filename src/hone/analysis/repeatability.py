@@ -134,8 +134,8 @@ def _spreads(rows: Sequence[dict[str, Any]]) -> list[Spread]:
 
 
 def write(comparison: Comparison, output: Path) -> None:
-    """The table as CSV, and beside it, with the suffix .md, its Markdown twin that ends with the summary."""
+    """The table as CSV, and beside it, with the suffix .md, its Markdown twin that begins with the summary."""
     frame = to_frame(NAME, comparison.rows)
     write_text(output, frame.to_csv(index=False, lineterminator="\n"))
     told = "\n".join(f"- {line.strip()}" for line in comparison.summary())
-    write_text(output.with_suffix(".md"), f"{markdown(NAME, frame)}\n{told}\n")
+    write_text(output.with_suffix(".md"), markdown(NAME, frame, told))

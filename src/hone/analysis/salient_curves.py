@@ -1,4 +1,4 @@
-"""The figures of accuracy against the fan-out of inference, and of epoch time against the number of GPUs."""
+"""The figures of accuracy against the fan-out of inference, and of epoch time against the number of processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hone.analysis.plotting import MARKERS, PALETTE, colours, distinct, grid, legend_below, markers
+from hone.analysis.plotting import MARKERS, PALETTE, colours, distinct, grid, legend_below, markers, notice
 from hone.analysis.salient import FULL_BATCH
 from hone.analysis.salient_accuracy import FULL, MEAN
 from hone.analysis.salient_figures import counted_axis, plain_log_axis, some
@@ -81,10 +81,11 @@ def _accuracy_line(
 def scaling_figure(table: pd.DataFrame) -> Figure:
     """Seconds an epoch against GPUs, both on log axes: ours filled, others' published points hollow.
 
-    Graphs that were trained on with one number of GPUs alone are left out where there are others.
+    Graphs that were trained on with one number of GPUs alone are left out.
     """
-    spread = table.groupby("dataset")["gpus"].transform("nunique") > 1
-    table = some(table, spread)
+    table = table[table.groupby("dataset")["gpus"].transform("nunique") > 1]
+    if not len(table):
+        return notice("one number of processes alone: nothing to compare")
     datasets = distinct(table["dataset"])
     figure, axes = grid(len(datasets), 1, heights_in=[3.6] * len(datasets), width_in=8.4)
     for axis, dataset in zip(axes.flat, datasets, strict=True):

@@ -81,9 +81,13 @@ def scaling_rows(salient: Salient) -> list[Row]:
             row["epoch_s"], row["epoch_std_s"] = mean_and_std(group.over_epochs("epoch_s"))
             row["speedup"] = _ratio(least.mean("epoch_s"), row["epoch_s"])
             row["efficiency"] = row["speedup"] * least.place.gpus / group.place.gpus
-            row |= {"reference": f"{least.place.gpus} GPU", "hardware": row["device"], "origin": "measured"}
+            row |= {"reference": _processes(least.place.gpus), "hardware": row["device"], "origin": "measured"}
             rows.append(row | salient.published(group.runs[0], "epoch_s"))
     return rows + _printed_rows(salient)
+
+
+def _processes(count: int) -> str:
+    return f"{count} process{'' if count == 1 else 'es'}"
 
 
 def _printed_rows(salient: Salient) -> list[Row]:

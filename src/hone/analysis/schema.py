@@ -29,7 +29,7 @@ COLUMNS: dict[str, Column] = {
     "statistic": Column("text", "what one problem contributes"),
     "geomean_speedup": Column("float", "geometric mean of the speedup of correct timed kernels (of the best turn)"),
     "doubtful": Column("int", "correct answers whose time is doubtful (see findings): not faster at any p > 0"),
-    "prompt_differs": Column("int", "recorded answers whose prompt is no longer the one that they were given to"),
+    "prompt_differs": Column("int", "recorded answers whose prompt has changed: later turns quote times of this run"),
     "published": Column("float", "the paper's number: a share 0 to 1, a kernel's speedup, or seconds of an epoch"),
     "published_source": Column("text", "where the paper prints it, and how exactly"),
     "category": Column("text", "outcome, as in the paper's Figure 2, with no_code, timeout and unresolved kept apart"),
@@ -131,7 +131,7 @@ COLUMNS: dict[str, Column] = {
     "reference": Column(
         "text",
         "what a row is compared with: astra: the first experiment with the paper's loop; salient_ladder: a rung; "
-        "salient_scaling: the least number of GPUs; salient_models: the training on the whole graph; gnn_kernels: the "
+        "salient_scaling: the fewest processes; salient_models: the training on the whole graph; gnn_kernels: the "
         "training with the builtins",
     ),
     "changed": Column("text", "options of the loop that differ from the reference's"),
@@ -145,13 +145,13 @@ COLUMNS: dict[str, Column] = {
     "phase": Column("text", "part of the judge's work"),
     "seconds": Column("float", "wall seconds"),
     "where": Column("text", "cpu or gpu"),
-    "calls": Column("int", "LLM calls paid for by this experiment, each in one row alone; astra_ablation: all answers"),
+    "calls": Column("int", "LLM calls, asked or replayed, each in one row alone; astra_ablation: all answers"),
     "shared_calls": Column("int", "answers served by a call that an earlier row of the table counts"),
-    "input_tokens": Column("int", "tokens sent, cached ones included"),
-    "cached_input_tokens": Column("int", "tokens of the input that the server had cached"),
-    "output_tokens": Column("int", "tokens received, reasoning included"),
-    "reasoning_tokens": Column("int", "tokens of the output that were reasoning"),
-    "cost_usd": Column("float", "US dollars"),
+    "input_tokens": Column("float", "tokens sent, cached ones included"),
+    "cached_input_tokens": Column("float", "tokens of the input that the server had cached"),
+    "output_tokens": Column("float", "tokens received, reasoning included"),
+    "reasoning_tokens": Column("float", "tokens of the output that were reasoning"),
+    "cost_usd": Column("float", "US dollars; llm_cost: empty, like the tokens, where a transcript has no counts"),
     "failed_attempts": Column("int", "tries that gave no usable answer"),
     "price_source": Column("text", "what the cost was computed with"),
     "dataset": Column("text", "graph, as the config names it"),
@@ -159,7 +159,7 @@ COLUMNS: dict[str, Column] = {
     "training": Column("text", "name in the config"),
     "system": Column("text", "how batches came into being; of published rows the system's own name"),
     "rung": Column("text", "system: each adds one thing to the one before"),
-    "gpus": Column("int", "processes that trained together, each with a GPU of its own; 0: there is no training"),
+    "gpus": Column("int", "processes that trained together, each with a GPU where there is one; 0: no training"),
     "threads": Column("float", "preparing threads or worker processes of one process"),
     "fanouts": Column("text", "neighbours sampled in training, from the seeds outwards; -1 takes all"),
     "batch_size": Column("float", "seeds of one process's batch"),
@@ -199,9 +199,7 @@ COLUMNS: dict[str, Column] = {
     "batch_ms_low": Column("float", "the fastest round"),
     "batch_ms_high": Column("float", "the slowest round"),
     "pages": Column("text", "the graph's memory: `maps` of its files, or copied into `large` pages"),
-    "speedup_over_salient": Column(
-        "float", "batch_ms of the sampler of SALIENT's authors, at as many threads, over ours"
-    ),
+    "speedup_over_salient": Column("float", "batch_ms of SALIENT's own sampler, at as many threads, over ours"),
     "seed": Column("text", "seed of the training; `mean` is the row over all seeds"),
     "mode": Column("text", "trained on `sampled` batches, or `full_batch`: on the whole graph at every step"),
     "split": Column("text", "nodes that were asked about"),
@@ -235,6 +233,7 @@ _SHAPE = ("baseline", "baseline_us", "optimised_us", "speedup", "bandwidth_share
 _PUBLISHED = ("published", "published_source")
 _ANSWER = ("sound", "turn", "sample", "solution")
 _TOKENS = ("cached_input_tokens", "reasoning_tokens")
+_SAID = ("detail", "findings", "solution")
 _TIMES = ("speedup_low", "speedup_high", "latency_ms", "baseline_ms", "findings")
 
 _SETTINGS = ("training", "model", "gpus", "threads", "fanouts", "batch_size", "hidden", "precision")
@@ -305,7 +304,7 @@ TABLES: dict[str, Table] = {
     "astra_rounds": Table(
         "Every version of every kernel",
         ("kernel", "method", "model", "turn", "sample", "status", "speedup", "kept"),
-        ("suite_status", "suite_speedup", "won", *_PUBLISHED, "experiment", "detail", "findings", "solution"),
+        (*_SPEEDUP[1:], "suite_status", "suite_speedup", "won", *_PUBLISHED, "experiment", *_SAID),
     ),
     "salient_breakdown": Table(
         "Where an epoch of training goes",
@@ -340,7 +339,7 @@ TABLES: dict[str, Table] = {
         (*_ACCURACY, "fanout", "reference", "training", "system", "gpus", *_PUBLISHED),
     ),
     "salient_scaling": Table(
-        "Epoch time by number of GPUs, beside what others published",
+        "Epoch time by number of processes, beside what others published",
         ("dataset", "system", "model", "gpus", "epoch_s", "speedup", "efficiency"),
         (
             *("epoch_std_s", "origin", "hardware", "reference", "training", "threads", "fanouts", "batch_size"),

@@ -17,7 +17,7 @@ from hone.analysis.kernels import kernel_rows
 from hone.analysis.paper_numbers import FOLDER, Matcher, PaperNumbers, read_published
 from hone.analysis.plotting import save
 from hone.analysis.provenance import Provenance
-from hone.analysis.render import read_table, write_table
+from hone.analysis.render import caption, meaning, read_table, write_table
 from hone.analysis.run import RunRecords
 from hone.analysis.salient import Salient
 from hone.analysis.salient_numbers import read_training_numbers
@@ -50,7 +50,7 @@ def make_tables(
     context = tables.Context(settings, provenance, Matcher(settings, numbers), kernels)
     rows = _answer_rows(records, context) | _astra_rows(records, context, copy_bandwidths)
     rows |= _salient_rows(Salient(context, records, read_training_numbers(published_dir)))
-    return [path for name in TABLE_NAMES for path in write_table(name, rows[name], out_dir)]
+    return [path for name in TABLE_NAMES for path in write_table(name, rows[name], out_dir, caption(name))]
 
 
 def _answer_rows(records: RunRecords, context: tables.Context) -> dict[str, list[tables.Row]]:
@@ -121,14 +121,12 @@ def write_summary(tables_dir: Path, figures_dir: Path, path: Path, trajectories:
     lines += ["", "## Figures", ""]
     for name in FIGURE_NAMES:
         title = html.escape(FIGURES[name].title)
-        lines += [f"### {title}", "", f"![{title}]({_link(figures_dir / f'{name}.svg', path)})", ""]
+        lines += [f"### {title}", "", f"![{title}]({_link(figures_dir / f'{name}.svg', path)})", "", caption(name), ""]
     if trajectories:
         lines += ["## Trajectories", "", "Every version of every kernel: what changed, why, and what it gave.", ""]
         lines += [f"- [{folder.name}]({_link(folder / 'index.md', path)})" for folder in trajectories] + [""]
     lines += ["## Columns", "", "| column | type | meaning |", "|:---|:---|:---|"]
-    lines += [
-        f"| {name} | {column.kind} | {html.escape(column.meaning, quote=False)} |" for name, column in COLUMNS.items()
-    ]
+    lines += [f"| {name} | {column.kind} | {meaning(name)} |" for name, column in COLUMNS.items()]
     write_text(path, "\n".join(lines) + "\n")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from hone.llm.names import Target
 from hone.records import Answer, Completion, LLMRequest, Prompt, Sampling, Usage, Versioned
 
 PRICE_SOURCE = "recorded"
+PROBLEM = re.compile(r"([^/]+)/level(\d+)/(\d+)")
+"""Start of a definition's name: source, level, number."""
 
 
 class RecordedAnswer(Versioned):
@@ -68,13 +71,23 @@ class Transcript:
     def _has(self, definition: str) -> str:
         near = [place for place in self._rows if place[0] == definition]
         if not near:
-            names = sorted({place[0] for place in self._rows})
-            return f"set the experiment's problems to those that it has: {', '.join(names) or 'none'}"
+            return self._problems_of(definition.partition("/")[0])
         groups: dict[tuple[str, int], list[int]] = {}
         for _, role, turn, sample in sorted(near):
             groups.setdefault((role, turn), []).append(sample)
         lines = [f"{role} turn {turn} samples {samples}" for (role, turn), samples in groups.items()]
         return f"set the experiment's samples and turns to what it has for this problem: {'; '.join(lines)}"
+
+    def _problems_of(self, source: str) -> str:
+        """What to do where the transcript lacks a problem of the source: the rest may be here, or nothing of it."""
+        found = {match.groups() for place in self._rows if (match := PROBLEM.match(place[0]))}
+        if there := sorted((int(level), int(number)) for of, level, number in found if of == source):
+            listed = ", ".join(f"level{level}/{number}" for level, number in there)
+            return f"write problems: [{listed}] in the experiment: those are the ones that it answers"
+        others = ", ".join(sorted({of for of, _, _ in found})) or "no source"
+        return (
+            f"it answers problems of {others}: name a model that can be asked, or use method: files with your kernels"
+        )
 
 
 def place_in_words(definition: str, role: str, turn: int, sample: int) -> str:

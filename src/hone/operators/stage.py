@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from hone.errors import MachineError
+from hone.errors import MachineError, RecordError
 from hone.files import read_records, write_records
 from hone.operators.choose import KernelChoice, kernels_of
+from hone.operators.contract import OperatorError
 from hone.operators.operator import Operator
 from hone.operators.replacement import read_compiled, read_replacements
 from hone.pipeline import read_all
 from hone.records import BuildStatus, Definition, Solution, Trace, Workload
 from hone.sources.workloads import group
+
+KERNEL_SETS = ("upstream", "current", "winner")
 
 
 def choose(
@@ -61,19 +64,52 @@ def load_operators(
     *,
     store: Path,
     entries: Mapping[str, Path],
-    kernel_sets: Iterable[str] = ("upstream", "current", "winner"),
+    kernel_sets: Iterable[str] = KERNEL_SETS,
 ) -> list[tuple[KernelChoice, Operator]]:
-    """The chosen kernels as operators; `entries`: source -> folder of its config entries, which have `replaces`."""
+    """The chosen kernels as operators; `entries`: source -> folder of its config entries, which have `replaces`.
+
+    Raises RecordError where nothing was chosen, OperatorError for a kernel that cannot be one.
+    """
+    chosen, load = _chosen(choices, kernel_sets), _loader(definitions, workloads, store, entries)
+    return [(choice, load(choice)) for choice in chosen]
+
+
+def describe(
+    choices: Path, definitions: Iterable[Path], workloads: Iterable[Path], *, store: Path, entries: Mapping[str, Path]
+) -> list[str]:
+    """Lines on every chosen kernel: its operator's name, schema and replacements, or why it is none."""
+    chosen, load = _chosen(choices), _loader(definitions, workloads, store, entries)
+    lines = []
+    for choice in chosen:
+        try:
+            operator = load(choice)
+        except OperatorError as error:
+            lines.append(f"{choice.kernel_set}  {choice.solution.definition}: left out, because {error.problem}")
+            continue
+        lines.append(f"{choice.kernel_set}  {operator.qualified_name}{operator.contract.schema()}")
+        lines += [f"    replaces {', '.join(item.functions)}" for item in operator.replaces]
+    return lines
+
+
+def _chosen(choices: Path, kernel_sets: Iterable[str] = KERNEL_SETS) -> list[KernelChoice]:
+    if not choices.is_file():
+        raise RecordError("no such file", where=str(choices), remedy="`hone operator choose` writes it")
+    wanted = set(kernel_sets)
+    return [choice for choice in read_records(choices, KernelChoice) if choice.kernel_set in wanted]
+
+
+def _loader(
+    definitions: Iterable[Path], workloads: Iterable[Path], store: Path, entries: Mapping[str, Path]
+) -> Callable[[KernelChoice], Operator]:
     items = {item.name: item for item in read_all(definitions, Definition)}
     sized = group(read_all(workloads, Workload))
-    wanted, loaded = set(kernel_sets), []
-    for choice in read_records(choices, KernelChoice):
-        if choice.kernel_set in wanted:
-            item = items[choice.solution.definition]
-            replaces = read_replacements(item, entries[item.source]) if item.source in entries else ()
-            known = sized.get(item.name, ())
-            loaded.append((choice, Operator.load(item, choice.solution, choice.build, store, known, replaces)))
-    return loaded
+
+    def load(choice: KernelChoice) -> Operator:
+        item = items[choice.solution.definition]
+        replaces = read_replacements(item, entries[item.source]) if item.source in entries else ()
+        return Operator.load(item, choice.solution, choice.build, store, sized.get(item.name, ()), replaces)
+
+    return load
 
 
 def check(

@@ -114,6 +114,7 @@ def test_a_data_type_without_a_tolerance_takes_the_sources(source):
             r"outputs are  \(\) float32, the entry says  \(4, 16",
         ),
         ("return 2 * x * factor", "return x @ x", "the sizes of usual: fails: RuntimeError"),
+        ("torch.randn(ROWS, BOTH)", "torch.randn(rows, BOTH)", r"'rows'(?s:.)*constants ROWS, COLUMNS, BOTH"),
         ("[torch.randn(ROWS, BOTH), 3.0]", "[torch.randn(ROWS, BOTH), 3]", "factor .* int64, the entry says"),
         ("class Model(", "class Mode(", "does not define Model"),
         ("headers: [scale.h]", "headers: [scales.h]", r"kernels\.upstream: scales\.h .*no such header"),

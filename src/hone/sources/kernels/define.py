@@ -151,7 +151,9 @@ def _inspect(
     for lost in failed:
         file, shape = trials[lost.name]
         where = f"{file.path}: reference at the sizes of {shape.name}"
-        raise SourceError(f"fails: {lost.reason}", where=where, remedy="correct the reference or the workload")
+        constants = ", ".join(axis.upper() for axis in entries[file.name].axes)
+        remedy = f"correct the reference, in which the axes are the constants {constants}, or the workload"
+        raise SourceError(f"fails: {lost.reason}", where=where, remedy=remedy)
     for seen in done:
         file, shape = trials[seen.name]
         _compare(f"{file.path}: {shape.name}", plain[file.name], entries[file.name].sizes(shape), seen)

@@ -20,7 +20,7 @@ from hone.records import Language, Tolerance
 PRODUCT = re.compile(r"(?P<factor>\d+) \* (?P<axis>[a-z]\w*)")
 FLOATING = ("float16", "bfloat16", "float32")
 DTYPES = (*C_TYPES, *HALF_TYPES[Language.CUDA])
-FORM = "see config/kernels/ for entries, and hone.sources.kernels.entry for what they may say"
+FORM = "compare with config/kernels/miniature/1_rms_norm.yaml, a whole entry; docs/astra.md says what each field is"
 
 
 def _identifier(value: str) -> str:
