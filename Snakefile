@@ -3,12 +3,13 @@ from snakemake.utils import min_version
 
 min_version("9.27")
 
-if "experiments" not in config:
+if not {"sources", "experiments", "graphs", "trainings"} & set(config):
 
-    # The miniature, unless --configfile names another: two configs with experiments are never merged.
+    # The miniature, unless --configfile names another: two configs that say what to run are never merged.
     configfile: "config/config.yaml"
 
 
+include: "workflow/rules/common_config.smk"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/common_gnn.smk"
 include: "workflow/rules/sources.smk"  # a benchmark's repository -> definitions
@@ -27,9 +28,18 @@ report: "workflow/report/workflow.rst"
 
 
 onstart:
+    remember(CONFIGS)
     # Where nobody else runs, jobs in Slurm's queue are those of a run that was killed.
     if run_lock:
         cancel_orphans(Path.cwd())
+
+
+onerror:
+    if settings.llm.mode == "export":
+        logger.warning(
+            "llm.mode is export: jobs that ended with `waiting:` did what they should and wrote requests to "
+            "results/pending. Import the answers with `hone import`, then run the same command again."
+        )
 
 
 rule all:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import torch
 
-from hone.config import load, read_values
+from hone.config import load
+from hone.config_files import read_values
 from hone.judge.child.models import cast_inputs, load_module, seed_all, set_sizes
 from hone.judge.child.native import SCALARS
 from hone.judge.plan import reference_message

@@ -70,6 +70,8 @@ def test_the_trials_are_commands(hone):
     ("arguments", "words"),
     [
         (["run", "--config", "none.yaml"], ["none.yaml", "no such config file"]),
+        (["run", "--configfile", "none.yaml"], ["none.yaml", "no such config file"]),
+        (["operator", "choose", "--configfile", "none.yaml"], ["none.yaml", "no such config file"]),
         (["show"], ["results/tables"]),
         (["ledger", "--config", "none.yaml"], ["none.yaml"]),
         (["repeatability", "a", "b", "--output", "c.csv"], ["a/traces: holds no verdicts"]),
@@ -92,12 +94,13 @@ def test_run_refuses_a_wrong_option_before_anything_starts(hone, tmp_path):
     assert "did you mean 'one_shot'" in err
     status, _, err = hone("run", "--config", path, "--model", "gpt-4o")
     assert status == 1
+    assert f"{path} with --model: experiments.astra.models: 'gpt-4o'" in err
     assert "openai/<model>" in err
     assert not Path("results").exists()
 
 
 def test_run_hands_the_options_to_the_pipeline(tmp_path):
-    for name in ("Snakefile", "workflow", "config", "resources", "profiles"):
+    for name in ("Snakefile", "workflow", "config", "resources", "profiles", "src"):
         (tmp_path / name).symlink_to(ROOT / name)
     script = "import sys; sys.argv[0] = 'hone'; from hone.cli import main; main()"
     command = [sys.executable, "-c", script, "run", "--experiment", "one_shot", "--limit", "2", "--dry-run"]
@@ -130,6 +133,17 @@ def test_answers_of_the_batch_api_end_in_the_ledger(hone, request_, tmp_path):
     assert "openai-api/vllm/m" in out
     assert hone("ledger", "--check", "--config", path)[0] == 0
     assert hone("pending", "more.jsonl", "--config", path)[1] == "0 requests in more.jsonl\n"
+
+
+def test_what_an_import_lacks_is_named(hone, tmp_path):
+    path = config(tmp_path)
+    status, _, err = hone("import", "nofile", "--config", path)
+    assert status == 1
+    assert "nofile: no such file\n  remedy: name the output file of the Batch API" in err
+    Path("answers.jsonl").touch()
+    status, _, err = hone("import", "answers.jsonl", "--config", path)
+    assert status == 1
+    assert "results/pending: there are no exported requests\n  remedy: write requests there with" in err
 
 
 def test_a_batch_file_goes_to_one_model(hone, request_, tmp_path):

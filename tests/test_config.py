@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone.config import json_schema, load, parse_source, read, read_values
+from hone.config import json_schema, load, parse_source, read
 from hone.errors import ConfigError, HoneError
-from hone.references import check_references
+from hone.references import check_references, checked
 
 CONFIGS = sorted(Path("config").glob("*.yaml"))
 
@@ -22,13 +22,22 @@ def minimal(**changes):
     return {**values, **changes}
 
 
+def training(**changes):
+    return minimal(graphs={"few": {"kind": "synthetic"}}, trainings={"fast": {"graphs": ["few"], **changes}})
+
+
+def with_problems(values):
+    """The config with a source that is there."""
+    return {**values, "sources": {"mini": {**values["sources"]["mini"], "path": "resources/problems/miniature"}}}
+
+
 def experiment(**changes):
     return minimal(experiments={"one": {**minimal()["experiments"]["one"], **changes}})
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
 def test_committed_configs_are_valid(path):
-    assert read(path).experiments
+    assert read(path)
 
 
 def test_schema_file_is_the_generated_one():
@@ -69,6 +78,19 @@ def test_schema_accepts_the_committed_configs(path):
         (experiment(samples=0), ["experiments.one.samples", "greater than or equal to 1"]),
         (minimal(trainings={"fast": {"graphs": ["few"], "kernels": "selekted"}}), ["trainings.fast.kernels: "]),
         (minimal(sources={"Mini": minimal()["sources"]["mini"]}), ["'Mini' must start with a letter"]),
+        (experiment(models=[]), ["experiments.one.models: must not be empty", "correct models: `openai/<model>`"]),
+        (experiment(samples=0), ["remedy: correct samples: Answers to the same prompt; for `astra`"]),
+        (experiment(levels=1), ["experiments.one.levels: must be a list: write [1]\n"]),
+        (experiment(sampling=3), ["one.sampling: must hold key: value pairs (got 3)", "keys of experiments.one.samp"]),
+        (minimal(judge=None), ["judge: must hold key: value pairs (got nothing)", "keys of judge: audit_every"]),
+        (minimal(graphs={"few": {"kind": "synthetic", "treads": 1}}), ["few.treads: unknown key\n", "homophily"]),
+        (minimal(graphs={"few": {"kind": "sinthetic"}}), ["graphs.few: there is no kind 'sinthetic'; did you mean"]),
+        (minimal(graphs={"few": {"nodes": 10}}), ["graphs.few: needs a kind: musae, ogb"]),
+        (minimal(graphs={"few": {"kind": "ogb"}}), ["graphs.few.dataset: is missing"]),
+        (training(fanouts=[5, 5]), ["validation_fanouts [20, 20, 20] (the default) has 3: write validation_fanouts"]),
+        (training(tuned={"few": {"hiden": 8}}), ["trainings.fast.tuned.few.hiden: unknown key; did you mean 'hidden'"]),
+        ({**minimal(), "experiments": {}}, ["there is nothing to do: write sources and experiments, or graphs and"]),
+        ({key: value for key, value in minimal().items() if key != "judge"}, ["judge: is missing", "{name: <name>}"]),
     ],
 )
 def test_a_wrong_value_is_named_with_its_remedy(values, words):
@@ -78,6 +100,27 @@ def test_a_wrong_value_is_named_with_its_remedy(values, words):
     assert message.startswith("my.yaml: ")
     for word in words:
         assert word in message
+
+
+def test_a_wrong_item_does_not_make_its_list_empty():
+    with pytest.raises(ConfigError) as caught:
+        load(training(models=["sagee"]))
+    assert (
+        str(caught.value) == "config: trainings.fast.models.0: must be 'sage', 'gat', 'gin' or 'sage_ri' (got 'sagee')"
+    )
+
+
+def test_a_word_of_another_section_is_no_hint():
+    with pytest.raises(ConfigError) as caught:
+        load(minimal(graphs={"few": {"kind": "synthetic", "name": "x"}}))
+    assert "few.name: unknown key\n  remedy: keys of graphs.few: classes, " in str(caught.value)
+
+
+def test_trainings_alone_are_a_config():
+    values = {key: value for key, value in training().items() if key in ("graphs", "trainings")}
+    settings = load(values)
+    assert (settings.sources, settings.experiments) == ({}, {})
+    assert load(json.loads(settings.model_dump_json())) == settings
 
 
 def test_files_take_no_model_and_the_protocol_takes_what_its_record_has():
@@ -95,19 +138,6 @@ def test_every_wrong_field_is_named_at_once():
         load(minimal(judge={"name": "x", "treads": 2}, batch_size=0))
     assert "judge.treads" in str(caught.value)
     assert "batch_size" in str(caught.value)
-
-
-@pytest.mark.parametrize("text", ["a: [1", "- 1\n- 2\n", "\xff"])
-def test_a_file_that_is_no_config_is_named(tmp_path, text):
-    file = tmp_path / "bad.yaml"
-    file.write_bytes(text.encode("latin-1"))
-    with pytest.raises(ConfigError, match=r"bad\.yaml"):
-        read_values(file)
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ConfigError, match="no such config file"):
-        read(tmp_path / "none.yaml")
 
 
 def test_batches_cover_each_selected_problem_once():
@@ -152,15 +182,35 @@ def test_a_source_survives_the_way_through_a_rule_param():
 )
 def test_names_that_other_files_confirm_are_checked_first(changes, words):
     with pytest.raises(HoneError) as caught:
-        check_references(load(experiment(**changes)))
+        checked(with_problems(experiment(**changes)), "my.yaml")
+    assert str(caught.value).startswith("my.yaml: experiments.one.")
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "entry", "said"),
+    [
+        ("sources", "mini", minimal()["sources"]["mini"], "sources.mini.path: no such folder: problems"),
+        (
+            "sources", "own",
+            {"kind": "kernels", "path": "src", "levels": {1: 1}, "packages": {"a": {"kind": "folder", "path": "no"}}},
+            "sources.own.packages.a.path: no such folder: no",
+        ),
+        ("graphs", "few", {"kind": "musae", "raw_dir": "no/files"}, "graphs.few.raw_dir: no such folder: no/files"),
+    ],
+)  # fmt: skip
+def test_folders_that_are_not_there_are_named_first(section, name, entry, said):
+    values = with_problems(minimal())
+    values[section] = {**values.get(section, {}), name: entry}
+    with pytest.raises(ConfigError, match=said):
+        checked(values, "my.yaml")
 
 
 def test_a_source_has_the_operators_that_trainings_take_from_it():
     packages = {"own": {"kind": "folder", "path": "resources/kernels/miniature"}}
     source = {"kind": "kernels", "path": "config/kernels/miniature", "levels": {1: 1}, "packages": packages}
-    values = experiment()
+    values = with_problems(experiment())
     values["sources"]["existing"] = source
     values["graphs"] = {"few": {"kind": "synthetic", "nodes": 300, "classes": 3, "feature_dim": 8}}
     values["trainings"] = {"fast": {"graphs": ["few"], "kernels": "selected", "kernels_from": "existing"}}

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hone.config import load, read_values
+from hone.config import load
+from hone.config_files import read_values
 from hone.errors import ConfigError
 from hone.overrides import override
 
@@ -42,7 +43,10 @@ def test_the_values_given_stay_as_they_are():
     assert before == VALUES
 
 
-def test_experiments_are_chosen_by_name():
-    assert list(override(VALUES, experiments=["sampling"])["experiments"]) == ["sampling"]
+def test_experiments_are_chosen_by_name_and_leave_trainings_out():
+    chosen = override(VALUES, experiments=["sampling"])
+    assert list(chosen["experiments"]) == ["sampling"]
+    assert load(chosen).trainings == {}
+    assert override(VALUES, fields={"limit": 1})["trainings"] == VALUES["trainings"]
     with pytest.raises(ConfigError, match="did you mean 'sampling'"):
         override(VALUES, experiments=["samplin"])

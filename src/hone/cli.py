@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from hone.cli_operators import app as operators
+from hone.cli_options import DEFAULT_CONFIG, ConfigFile
 from hone.cli_status import status
 from hone.cli_trials import app as trials
 from hone.errors import HoneError
@@ -29,14 +30,12 @@ app.add_typer(operators, name="operator", help="Kernels as PyTorch operators: ch
 app.add_typer(trials, name="trial", help="Try the judge itself: containment, kills, public harness, profiler.")
 app.command()(status)
 
-ConfigFile = Annotated[Path, typer.Option("--config", help="The config that names sources, experiments and protocol.")]
-DEFAULT_CONFIG = Path("config/config.yaml")
-
 
 @app.command()
 def run(
+    context: typer.Context,
     config: ConfigFile = DEFAULT_CONFIG,
-    experiment: Annotated[str, typer.Option(help="Only these experiments, by comma.")] = "",
+    experiment: Annotated[str, typer.Option(help="Only these experiments, by comma, and no trainings.")] = "",
     model: Annotated[str, typer.Option(help="Ask these models instead, by comma: openai/o4-mini, …")] = "",
     limit: Annotated[int | None, typer.Option(help="Only the first so many problems of each level.")] = None,
     sample_id: Annotated[str, typer.Option(help="Only these problems, by comma: level1/19, …")] = "",
@@ -51,22 +50,29 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n")] = False,
 ) -> None:
     """Run the pipeline with the usual options of LLM evaluations; without options it is plain `snakemake`."""
-    from hone.config import load, read_values
+    from hone.config import load
+    from hone.config_files import read_values
     from hone.overrides import override
+    from hone.references import checked
+    from hone.results import OF_OPTIONS
 
+    values = read_values(config)
+    load(values, where=str(config))
     sampling = {
         "temperature": temperature, "max_tokens": max_tokens, "reasoning_effort": reasoning_effort, "seed": seed,
     }  # fmt: skip
-    values = override(
-        read_values(config),
+    changed = override(
+        values,
         experiments=_words(experiment),
         fields={"models": _words(model), "limit": limit, "problems": _words(sample_id), "samples": epochs},
         sampling=sampling,
         llm={"mode": mode, "spending_limit_usd": spending_limit_usd},
     )
-    load(values, where=str(config))
-    target = Path("results/config.yaml")
-    _write_yaml(target, values)
+    target = config
+    if changed != values:
+        checked(changed, where=f"{config} with {_given(context)}")
+        target = Path(OF_OPTIONS)
+        _write_yaml(target, changed)
     command = [str(Path(sys.executable).parent / "snakemake"), "--cores", str(cores), "--configfile", str(target)]
     os.execv(command[0], command + (["--dry-run"] if dry_run else []))
 
@@ -218,6 +224,13 @@ def main() -> None:
     except HoneError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(1) from None
+
+
+def _given(context: typer.Context) -> str:
+    """The options that were given, on the command line or in the environment, and change a config."""
+    changing = [name for name in context.params if name not in ("config", "cores", "dry_run")]
+    given = [name for name in changing if context.params[name] not in (None, "")]
+    return ", ".join(f"--{name.replace('_', '-')}" for name in given)
 
 
 def _words(text: str) -> list[str]:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hone.cli_options import DEFAULT_CONFIG, ConfigFile
+
 if TYPE_CHECKING:
     from hone.config import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Kernels as PyTorch operators: choose, list, check; select for trainings.")
 
-Config = Annotated[Path, typer.Option("--config", help="The config that names sources, store and protocol.")]
 Definitions = Annotated[Path, typer.Option(help="File or folder of definitions.")]
 Workloads = Annotated[Path, typer.Option(help="File or folder of workloads.")]
 Choices = Annotated[Path, typer.Option(help="The file that `hone operator choose` writes.")]
-DEFAULT_CONFIG = Path("config/config.yaml")
 DEFAULT_DEFINITIONS = Path("results/definitions")
 DEFAULT_WORKLOADS = Path("results/workloads")
 DEFAULT_CHOICES = Path("results/operators/choices.jsonl")
@@ -25,7 +25,7 @@ DEFAULT_CHOICES = Path("results/operators/choices.jsonl")
 
 @app.command()
 def choose(
-    config: Config = DEFAULT_CONFIG,
+    config: ConfigFile = DEFAULT_CONFIG,
     definitions: Definitions = DEFAULT_DEFINITIONS,
     workloads: Workloads = DEFAULT_WORKLOADS,
     solutions: Annotated[Path, typer.Option(help="File or folder of solutions.")] = Path("results/solutions"),
@@ -51,7 +51,7 @@ def choose(
 
 @app.command(name="list")
 def list_(
-    config: Config = DEFAULT_CONFIG,
+    config: ConfigFile = DEFAULT_CONFIG,
     choices: Choices = DEFAULT_CHOICES,
     definitions: Definitions = DEFAULT_DEFINITIONS,
     workloads: Workloads = DEFAULT_WORKLOADS,
@@ -71,7 +71,7 @@ def list_(
 
 @app.command()
 def check(
-    config: Config = DEFAULT_CONFIG,
+    config: ConfigFile = DEFAULT_CONFIG,
     choices: Choices = DEFAULT_CHOICES,
     definitions: Definitions = DEFAULT_DEFINITIONS,
     workloads: Workloads = DEFAULT_WORKLOADS,

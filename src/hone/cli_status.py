@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-Config = Annotated[Path, typer.Option("--config", "--configfile", help="The config whose campaign is looked at.")]
-DEFAULT_CONFIG = Path("config/config.yaml")
+from hone.cli_options import DEFAULT_CONFIG, ConfigFile
 
 
-def status(config: Config = DEFAULT_CONFIG) -> None:
+def status(config: ConfigFile = DEFAULT_CONFIG) -> None:
     """What is done, what is pending, and what that will cost in tokens, dollars and GPU hours, at measured rates.
 
-    Reads only: it can look at a running pipeline, and needs neither PyTorch nor a GPU.
+    Reads only: it can look at a running pipeline, and needs neither PyTorch nor a GPU. What is wrong in a config is
+    said with its line or field.
     """
-    from hone.config import read
+    from hone.references import read_checked
     from hone.status.screen import show
 
-    show(read(config), str(config))
+    show(read_checked(config), str(config))

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from hone.cli_options import DEFAULT_CONFIG, ConfigFile
 from hone.errors import ConfigError
 from hone.scratch import ScratchFolder
 from hone.trials.table import Row, table_lines, write_table
@@ -16,12 +17,10 @@ app = typer.Typer(
     no_args_is_help=True, help="Try the judge itself: containment, kills, public-harness, profiler, upstream."
 )
 
-Config = Annotated[Path, typer.Option("--config", help="The config that names sources and protocol.")]
 Definitions = Annotated[Path, typer.Option(help="Folder with the definitions' files.")]
 Output = Annotated[Path, typer.Option(help="The CSV to write.")]
 Seed = Annotated[int, typer.Option(help="Of the order, or of the moments.")]
 Files = Annotated[list[str], typer.Argument(help="Kernels: files, folders or patterns.")]
-DEFAULT_CONFIG = Path("config/config.yaml")
 DEFAULT_DEFINITIONS = Path("results/definitions")
 
 
@@ -29,7 +28,7 @@ DEFAULT_DEFINITIONS = Path("results/definitions")
 def containment(
     good: Annotated[list[str], typer.Option(help="Files, a folder or a pattern such as 'evil/honest_*'; repeatable.")],
     bad: Annotated[list[str], typer.Option(help="The same, of hostile kernels.")],
-    config: Config = DEFAULT_CONFIG,
+    config: ConfigFile = DEFAULT_CONFIG,
     definitions: Definitions = DEFAULT_DEFINITIONS,
     output: Output = Path("containment.csv"),
     seed: Seed = 0,
@@ -47,7 +46,7 @@ def containment(
 def kills(
     files: Files,
     times: Annotated[int, typer.Option(min=1, help="How often the judge is killed.")] = 20,
-    config: Config = DEFAULT_CONFIG,
+    config: ConfigFile = DEFAULT_CONFIG,
     definitions: Definitions = DEFAULT_DEFINITIONS,
     output: Output = Path("kills.csv"),
     seed: Seed = 0,
@@ -72,7 +71,7 @@ def public_harness(
     candidates: Annotated[Path, typer.Option(help="Folder with <level>_<number>.py.")] = Path(
         "resources/kernels/public_harness"
     ),
-    config: Config = DEFAULT_CONFIG,
+    config: ConfigFile = DEFAULT_CONFIG,
     definitions: Definitions = DEFAULT_DEFINITIONS,
     output: Output = Path("public_harness.csv"),
     timeout_s: Annotated[float, typer.Option(min=1, help="Limit of each process.")] = 600.0,
@@ -127,7 +126,7 @@ def decoder(
 @app.command()
 def profiler(
     files: Files,
-    config: Config = DEFAULT_CONFIG,
+    config: ConfigFile = DEFAULT_CONFIG,
     definitions: Definitions = DEFAULT_DEFINITIONS,
     output: Output = Path("profiler.csv"),
 ) -> None:
@@ -143,7 +142,7 @@ def profiler(
 
 @app.command()
 def upstream(
-    config: Config,
+    config: ConfigFile,
     source: Annotated[str, typer.Option(help="A source of existing kernels in the config.")] = "sglang",
     kernels: Annotated[str, typer.Option(help="Only these titles, by comma; empty: all.")] = "",
     workers: Annotated[int, typer.Option(min=1, help="Compilers at a time.")] = 4,

@@ -12,20 +12,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
 
-from hone.config_graphs import GRAPH_KINDS, GRAPH_SECTIONS, GraphEntry
-from hone.config_sources import (
-    SOURCE_KINDS,
-    FolderPackage,
-    GitPackage,
-    KernelBenchSource,
-    KernelsSource,
-    LocalSource,
-    PyPIPackage,
-    Source,
-)
-from hone.config_trainings import TRAINING_SECTIONS, Training, check_trainings
+from hone.config_errors import explain
+from hone.config_files import read_values
+from hone.config_graphs import GraphEntry
+from hone.config_sources import KernelsSource, Source
+from hone.config_trainings import Training, check_trainings
 from hone.errors import ConfigError
 from hone.records import Language, Protocol, Sampling
 from hone.section import Section
@@ -40,8 +33,6 @@ UPSTREAM = "upstream"
 Feedback = Literal["execution", "profile"]
 
 IDENTIFIER = r"^[a-z][a-z0-9_]*$"
-KINDS = (*SOURCE_KINDS, *GRAPH_KINDS)
-"""Of sources, packages and graphs; pydantic puts them into the place of an error, where nobody has written them."""
 
 
 class Rounds(Section):
@@ -62,10 +53,12 @@ class Experiment(Section):
     """One method on one set of problems with one or several models."""
 
     method: Method
+    """How solutions come about: out of one prompt, in turns or rounds, the reference itself, or files of a folder."""
     source: str
     """Name of an entry of `sources`."""
     levels: tuple[int, ...] = Field(min_length=1)
-    models: tuple[str, ...] = ("reference/model",)
+    """Those of the source's levels whose problems take part."""
+    models: tuple[str, ...] = Field(("reference/model",), min_length=1)
     """`openai/<model>`, `openai-api/<service>/<model>`, `recorded/<transcript>`; not used by `gold` and `files`."""
     language: Language = Language.PYTHON
     """What the model is asked to write."""
@@ -194,13 +187,15 @@ class Analysis(Section):
 class Settings(Section):
     """The whole config."""
 
-    sources: dict[str, Source] = Field(min_length=1)
-    experiments: dict[str, Experiment] = Field(min_length=1)
+    sources: dict[str, Source] = Field(default_factory=dict)
+    """Where problems and existing kernels come from; a config with trainings alone needs none."""
+    experiments: dict[str, Experiment] = Field(default_factory=dict)
+    """Methods and models that are tried on them."""
     batch_size: int = Field(25, ge=1)
     """Problem numbers to a job."""
     llm: LLM = LLM()
-    judge: Protocol
-    """The protocol of correctness and timing."""
+    judge: Protocol = Protocol(name="default")
+    """The protocol of correctness and timing; to be given where there are experiments."""
     baselines: tuple[Literal["torch_eager", "torch_compile", "upstream", "current"], ...] = ("torch_eager",)
     """What speedup is measured against; one that a definition does not have is left out for it."""
     graphs: dict[str, GraphEntry] = Field(default_factory=dict)
@@ -217,6 +212,14 @@ class Settings(Section):
             if not re.match(IDENTIFIER, name):
                 raise ValueError(f"'{name}' must start with a letter and hold only a-z, 0-9 and _")
         return value
+
+    @model_validator(mode="after")
+    def _something_to_do(self) -> Self:
+        if not self.experiments and not self.trainings:
+            raise ValueError("there is nothing to do: write sources and experiments, or graphs and trainings, or both")
+        if self.experiments and "judge" not in self.model_fields_set:
+            raise ValueError("judge: is missing: experiments need a protocol; write at least `judge: {name: <name>}`")
+        return self
 
     @model_validator(mode="after")
     def _references(self) -> Self:
@@ -325,59 +328,8 @@ def load(values: Mapping[str, Any], where: str = "config") -> Settings:
     try:
         return Settings.model_validate(dict(values))
     except ValidationError as error:
-        raise ConfigError(_describe(error), where=where, remedy="see config/schema/config.schema.json") from None
-
-
-def _describe(error: ValidationError) -> str:
-    lines = []
-    for item in error.errors(include_url=False):
-        place, tags = item["loc"], KINDS if item["loc"][:1] in (("sources",), ("graphs",)) else ()
-        path = ".".join(str(part) for part in place if part not in tags)
-        if item["type"] == "extra_forbidden":
-            lines.append(f"{path}: unknown key{_key_hint(item['loc'])}")
-        else:
-            given = "" if isinstance(item["input"], dict) else f" (got {item['input']!r})"
-            where = f"{path}: " if path else ""
-            lines.append(f"{where}{item['msg'].removeprefix('Value error, ')}{given}")
-    return "\n  ".join(lines)
-
-
-def _key_hint(location: tuple[int | str, ...]) -> str:
-    """The nearest field name anywhere in the config's sections."""
-    sections: list[type[BaseModel]] = [
-        Settings,
-        LLM,
-        Experiment,
-        Rounds,
-        Analysis,
-        Paths,
-        Protocol,
-        LocalSource,
-        KernelBenchSource,
-        KernelsSource,
-        PyPIPackage,
-        GitPackage,
-        FolderPackage,
-    ]
-    sections += [Sampling, *GRAPH_SECTIONS, *TRAINING_SECTIONS]
-    names = {name for section in sections for name in section.model_fields}
-    near = difflib.get_close_matches(str(location[-1]), sorted(names), n=1)
-    return f"; did you mean '{near[0]}'?" if near else ""
-
-
-def read_values(path: Path) -> dict[str, Any]:
-    """The values of a YAML file; raises ConfigError when it is missing or not YAML."""
-    import yaml
-
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError("no such config file", where=str(path)) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"not a YAML file: {error}", where=str(path)) from None
-    if not isinstance(values, dict):
-        raise ConfigError("must hold key: value pairs", where=str(path))
-    return values
+        problem, remedy = explain(error, Settings.model_json_schema())
+        raise ConfigError(problem, where=where, remedy=remedy) from None
 
 
 def read(path: Path) -> Settings:

@@ -9,8 +9,6 @@ from pydantic import Field, model_validator
 from hone.records.gnn import FeatureDtype
 from hone.section import Section
 
-GRAPH_KINDS = ("synthetic", "planetoid", "musae", "ogb", "papers100m_like")
-
 
 class _Prepared(Section):
     """What all kinds share."""
@@ -123,5 +121,3 @@ class Papers100MLikeGraph(_Prepared):
 GraphEntry = Annotated[
     SyntheticGraph | PlanetoidGraph | MusaeGraph | OGBGraph | Papers100MLikeGraph, Field(discriminator="kind")
 ]
-GRAPH_SECTIONS = (SyntheticGraph, PlanetoidGraph, MusaeGraph, OGBGraph, Papers100MLikeGraph)
-"""Their field names are known to the hints for misspelt keys."""

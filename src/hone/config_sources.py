@@ -9,9 +9,6 @@ from pydantic import Field, field_validator
 from hone.records import Tolerance
 from hone.section import Section
 
-SOURCE_KINDS = ("local", "kernelbench", "kernels", "pypi", "git", "folder")
-"""Of sources and packages."""
-
 
 class LocalSource(Section):
     """Problems in KernelBench's format in a folder `level<n>/<number>_<title>.py`."""

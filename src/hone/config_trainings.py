@@ -60,8 +60,11 @@ class HyperParameters(Section):
     @model_validator(mode="after")
     def _same_depth(self) -> Self:
         for name in ("validation_fanouts", "inference_fanouts"):
-            if len(getattr(self, name)) != len(self.fanouts):
-                raise ValueError(f"{name} {getattr(self, name)} and fanouts {self.fanouts} differ in length")
+            value, default = getattr(self, name), HyperParameters.model_fields[name].default
+            if len(value) != len(self.fanouts):
+                said = " (the default)" if value == default else ""
+                each = f"write {name} with {len(self.fanouts)} numbers, one a layer, as in fanouts {list(self.fanouts)}"
+                raise ValueError(f"{name} {list(value)}{said} has {len(value)}: {each}")
         return self
 
 
@@ -265,7 +268,3 @@ def check_trainings(
         for key in item.tuned:
             if key not in fitting:
                 raise ValueError(f"trainings.{name}.tuned: '{key}' is no graph, model or graph/model of this training")
-
-
-TRAINING_SECTIONS = (Training, HyperParameters, Plateau, Validation, Inference)
-"""For hints about misspelt keys."""

@@ -20,6 +20,7 @@ def override(
 ) -> dict[str, Any]:
     """A copy of a config's values with the given ones in place; None and empty lists leave the config's own.
 
+    Where experiments are named, these alone are left, without trainings.
     Raises ConfigError for an experiment that the config does not have. Validation of the values comes after.
     """
     changed = copy.deepcopy(dict(values))
@@ -30,6 +31,7 @@ def override(
             raise ConfigError(f"no experiment '{name}'{closest(name, known)}", where="--experiment", remedy=remedy)
     if experiments:
         changed["experiments"] = {name: known[name] for name in experiments}
+        changed.pop("trainings", None)
     for experiment in changed.get("experiments", {}).values():
         if experiment.get("method") in UNPROMPTED:
             continue

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from hone.analysis.paper_numbers import PaperNumbers, read_published
-from hone.config import UNPROMPTED, Settings, closest
+from hone.config import UNPROMPTED, Settings, closest, load
+from hone.config_files import read_values
 from hone.config_trainings import OPERATORS
 from hone.errors import ConfigError, located
 from hone.llm.recorded import transcript_path
@@ -14,11 +17,28 @@ from hone.methods.hardware import gpu
 from hone.sources.kernels.names import numbers_in
 
 
+def checked(values: Mapping[str, Any], where: str) -> Settings:
+    """A config that has been read, validated whole, with all that it names; raises as `load` and `check_references`."""
+    settings = load(values, where)
+    with located(where):
+        check_references(settings)
+    return settings
+
+
+def read_checked(path: Path) -> Settings:
+    """As `checked`, of a YAML file; raises ConfigError also where it is none."""
+    return checked(read_values(path), str(path))
+
+
 def check_references(settings: Settings) -> None:
-    """Transcripts, GPUs, published experiments, solutions in folders and operators of trainings exist.
+    """Folders, transcripts, GPUs, published experiments, solutions in folders and operators of trainings exist.
 
     Raises ConfigError or ProviderError with the nearest name.
     """
+    for field, folder in _folders(settings):
+        if not Path(folder).is_dir():
+            remedy = "correct the path, which counts from the folder that the command runs in"
+            raise ConfigError(f"no such folder: {folder}", where=field, remedy=remedy)
     for name, experiment in settings.experiments.items():
         for model in experiment.models:
             if model.startswith("recorded/") and experiment.method not in UNPROMPTED:
@@ -33,6 +53,20 @@ def check_references(settings: Settings) -> None:
     PaperNumbers(read_published()).check(settings)
     for name in settings.trainings:
         _check_operators(settings, name)
+
+
+def _folders(settings: Settings) -> Iterator[tuple[str, str]]:
+    """(field, path) of every folder with problems, kernels or graphs that is to be there already."""
+    for name, source in settings.sources.items():
+        if source.kind == "kernelbench":
+            continue
+        yield f"sources.{name}.path", source.path
+        if source.kind == "kernels":
+            packages = source.packages.items()
+            yield from ((f"sources.{name}.packages.{key}.path", p.path) for key, p in packages if p.kind == "folder")
+    for name, graph in settings.graphs.items():
+        if graph.kind in ("planetoid", "musae", "ogb") and graph.raw_dir is not None:
+            yield f"graphs.{name}.raw_dir", graph.raw_dir
 
 
 def _check_operators(settings: Settings, name: str) -> None:

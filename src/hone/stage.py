@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hone.errors import HoneError
+from hone.errors import HoneError, PendingAnswersError
 from hone.files import disk_errors
 
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -33,7 +33,7 @@ def reported(logs: Iterable[str]) -> Iterator[None]:
         with _named_disk():
             yield
     except HoneError as error:
-        message = f"error: {error}\n"
+        message = f"{'waiting' if isinstance(error, PendingAnswersError) else 'error'}: {error}\n"
         sys.stderr.write(message)
         _append(files, message)
         raise SystemExit(1) from None

@@ -39,7 +39,7 @@ def test_the_schema_accepts_them():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"kind": "ogb"}, r"graphs\.one\.dataset: Field required"),
+        ({"kind": "ogb"}, r"graphs\.one\.dataset: is missing"),
         ({"kind": "ogb", "dataset": "ogbn-mag"}, r"graphs\.one\.dataset: .*ogbn-arxiv"),
         ({"kind": "synthetc"}, r"graphs\.one: .*synthetic"),
         ({"kind": "synthetic", "homophilly": 1.0}, r"graphs\.one\.homophilly: unknown key; did you mean 'homophily'"),

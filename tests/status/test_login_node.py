@@ -8,7 +8,8 @@ import sys
 import pytest
 import yaml
 
-from hone.config import load, read_values
+from hone.config import load
+from hone.config_files import read_values
 from hone.config_trainings import training_keys
 from hone.status import places
 from tests.workflow.conftest import ROOT
@@ -30,7 +31,7 @@ STAGES = ("answers", "builds", "traces", "evaluations", "suites", "roles", "grap
 def login_node(tmp_path_factory):
     """Runs `python -m …` in a checkout, where importing PyTorch is an error."""
     folder = tmp_path_factory.mktemp("login")
-    for name in ("Snakefile", "workflow", "resources", "profiles", "config"):
+    for name in ("Snakefile", "workflow", "resources", "profiles", "config", "src"):
         (folder / name).symlink_to(ROOT / name)
     for name in ("torch", "torch_geometric"):
         (folder / "missing" / name).mkdir(parents=True)

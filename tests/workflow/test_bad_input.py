@@ -1,5 +1,7 @@
 """What a user gets wrong ends as one clear message and a non-zero exit, before anything is spent."""
 
+import re
+
 import pytest
 
 from tests.workflow.conftest import CONFIG
@@ -19,7 +21,10 @@ def changed(**fields):
         (changed(method="two_shot"), ["experiments.one.method", "two_shot"]),
         (changed(models=["mystery/model"]), ["mystery/model", "openai/<model>"]),
         (changed(problems=["level1/9"]), ["level1/9"]),
-        (changed(models=["recorded/tinny"]), ["no transcript 'tinny'", "did you mean 'tiny'"]),
+        (
+            changed(models=["recorded/tinny"]),
+            ["tiny.yaml: experiments.one.models", "no transcript 'tinny'", "did you mean 'tiny'"],
+        ),
     ],
 )
 def test_a_wrong_config_stops_before_the_dag(pipeline, sections, words):
@@ -28,6 +33,15 @@ def test_a_wrong_config_stops_before_the_dag(pipeline, sections, words):
     for word in words:
         assert word in output
     assert "Traceback" not in output
+    assert not (pipeline.folder / "results").exists()
+
+
+def test_two_experiments_of_one_name_stop_before_the_dag(pipeline):
+    pipeline.configure()
+    with (pipeline.folder / "tiny.yaml").open("a") as file:
+        file.write("batch_size: 1\nbatch_size: 2\n")
+    output = pipeline.run("--dry-run", check=False)
+    assert re.search(r"tiny\.yaml: 'batch_size' stands twice, in lines \d+ and \d+", output), output
     assert not (pipeline.folder / "results").exists()
 
 

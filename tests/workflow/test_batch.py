@@ -63,6 +63,9 @@ def test_three_turns_are_answered_from_outside(pipeline):
         output = pipeline.run(check=False)
         assert f"{new} requests wait for their answers" in output
         assert f"turn{turn}" in output
+        assert "waiting: " in output
+        assert "error: " not in output
+        assert "did what they should" in output
         asked = answer_pending(pipeline, f"answers{turn}.jsonl")
         assert len(asked) == known + new  # what was exported before stays where it is, and imports once
         status, report = hone(pipeline, "import", f"answers{turn}.jsonl", "--config", "tiny.yaml")

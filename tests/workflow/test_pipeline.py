@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from dataclasses import replace
 
 from hone.files import read_records
 from hone.records import Candidate, Status, Trace
@@ -46,7 +47,15 @@ def test_an_answer_without_code_stays_in_the_denominator(pipeline):
 
 
 def test_a_second_run_has_nothing_to_do(pipeline):
-    assert "Nothing to be done" in pipeline.run()
+    output = pipeline.run()
+    assert "Nothing to be done" in output
+    assert "last made with" not in output
+
+
+def test_another_config_is_warned_about(pipeline):
+    shutil.copy(pipeline.folder / "tiny.yaml", pipeline.folder / "other.yaml")
+    output = replace(pipeline, configs=("other.yaml",)).run("--dry-run")
+    assert "results/ was last made with tiny.yaml; this is other.yaml" in output
 
 
 def test_a_prompt_edit_that_gives_the_same_kernels_judges_nothing(pipeline):

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 from tests.workflow.conftest import ROOT
 
@@ -36,3 +37,16 @@ def test_the_papers_in_full_are_planned_without_torch_in_a_gigabyte(tmp_path):
     assert jobs["train"] == ladder + scaling + accuracy + inference
     assert jobs["evaluate"] == 2 * 3 * 6  # methods, kernels, the existing version and five rounds
     assert jobs["total"] < 10_000
+
+
+def test_the_example_of_trainings_alone_plans_nothing_of_the_miniature(tmp_path):
+    (example,) = re.findall(r"```yaml\n(graphs:.*?)```", Path("docs/salient.md").read_text(), re.DOTALL)
+    (tmp_path / "mine.yaml").write_text(example)
+    for name in SHARED:
+        (tmp_path / name).symlink_to(ROOT / name)
+    command = [sys.executable, "-m", "snakemake", "-n", "--quiet", "rules", "--configfile", "mine.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    jobs = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", done.stdout, re.MULTILINE)}
+    assert jobs["train"] == jobs["infer"] == 4
+    assert not {"fetch", "define", "generate", "gold"} & set(jobs)

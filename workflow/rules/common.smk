@@ -1,32 +1,13 @@
-# The validated config, the paths of the pipeline's files, and the functions that give rules their inputs.
+# What rules share: experiments by their kind, the paths of the pipeline's files, and the functions that give rules their inputs.
 from functools import cache
 from glob import glob
-from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
-
-from hone.cluster import cancel_orphans
 from hone.code import code_digest, text_digest
-from hone.config import ASTRA, UNPROMPTED, load, model_slug
-from hone.errors import HoneError
-from hone.files import require_writable
+from hone.config import ASTRA, UNPROMPTED, model_slug
 from hone.llm.names import parse_model
-from hone.locks import forget_dead_runs
 from hone.methods.files import source_files
 from hone.methods.render import prompt_files
 from hone.pipeline import PROMPTS
-from hone.references import check_references
-
-try:
-    settings = load(config, where=", ".join(map(str, workflow.configfiles)) or "config")
-    check_references(settings)
-    for folder in ("results", settings.paths.ledger, settings.paths.store):
-        require_writable(Path(folder))
-except HoneError as error:
-    raise WorkflowError(str(error))
-
-# Held until this process ends, so that a run that was killed does not lock out the next, nor do jobs that outlive it.
-run_lock = forget_dead_runs(Path(".snakemake")) if workflow.is_main_process else None
 
 PROMPTED = [
     name for name, item in settings.experiments.items() if item.method not in UNPROMPTED
@@ -56,18 +37,18 @@ SELECTION = (
 )  # which problems take part
 
 
+def only(names):
+    """Wildcard constraint: one of these names; matches nothing where there are none."""
+    return "|".join(names) or "(?!)"
+
+
 wildcard_constraints:
-    source="|".join(settings.sources),
-    experiment="|".join(settings.experiments),
+    source=only(settings.sources),
+    experiment=only(settings.experiments),
     model="[^/]+",
     level=r"\d+",
     turn=r"\d+",
     batch=r"\d{3}",
-
-
-def only(experiments):
-    """Wildcard constraint: one of these experiments; matches nothing where there are none."""
-    return "|".join(experiments) or "(?!)"
 
 
 # Paths.

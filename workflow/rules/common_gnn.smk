@@ -38,8 +38,8 @@ def prepared_graph(wildcards):
 TRAINING = "{training}/{graph}/{model}/{system}/gpus{gpus}/seed{seed}"
 TRAINING_KEYS = list(training_keys(settings.trainings))
 TRAINED = {
-    "graph": "|".join(settings.graphs) or "(?!)",
-    "training": "|".join(settings.trainings) or "(?!)",
+    "graph": only(settings.graphs),
+    "training": only(settings.trainings),
     "system": "[a-z_]+",
     "gpus": r"\d+",
     "seed": r"\d+",

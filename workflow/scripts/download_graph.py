@@ -1,8 +1,9 @@
 """The public files that a graph is made of."""
 
 from hone.config import parse_graph
+from hone.errors import located
 from hone.gnn.prepare import download
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log), located(f"graphs.{snakemake.wildcards.graph}"):
     download(parse_graph(snakemake.params.graph))

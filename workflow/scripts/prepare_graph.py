@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from hone.config import parse_graph
+from hone.errors import located
 from hone.gnn.prepare import prepare
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log), located(f"graphs.{snakemake.wildcards.graph}"):
     entry = parse_graph({**snakemake.params.graph, "memory_mib": snakemake.resources.memory_mib})
     prepare(snakemake.wildcards.graph, entry, Path(snakemake.output[0]).parent)

@@ -77,6 +77,9 @@ def import_answers(
     `requests` are as `read_requests` takes them. Raises RecordError where one of the
     files cannot be read at all, ProviderError where a model has no price.
     """
+    for path in outputs:
+        if not path.is_file():
+            raise RecordError("no such file", where=str(path), remedy="name the output file of the Batch API")
     asked = read_requests(requests)
     for request in asked.values():
         find_tariff(request, prices)
@@ -157,6 +160,9 @@ def _lines(outputs: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
 
 def _request_files(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
+        if not path.exists():
+            remedy = "write requests there with `hone run --mode export`, or name their folder with --requests"
+            raise RecordError("there are no exported requests", where=str(path), remedy=remedy)
         found = sorted(path.rglob("*.requests.jsonl")) if path.is_dir() else [path]
         if not found:
             raise RecordError(

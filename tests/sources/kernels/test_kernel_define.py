@@ -155,7 +155,7 @@ def test_the_config_names_packages_and_one_level(source):
     with pytest.raises(ConfigError, match=r"sources\.own\.levels: a folder of kernels is one level"):
         load(values)
     values["sources"]["own"] |= {"levels": {"1": 1}, "packages": {"small": {"kind": "pypi", "name": "small"}}}
-    with pytest.raises(ConfigError, match=r"sources\.own\.packages\.small\.sha256: Field required"):
+    with pytest.raises(ConfigError, match=r"sources\.own\.packages\.small\.sha256: is missing"):
         load(values)
 
 

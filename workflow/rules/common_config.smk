@@ -1,0 +1,31 @@
+# The validated config, and what is to be known before anything runs.
+import os
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
+
+from hone.cluster import cancel_orphans
+from hone.config_files import check_files
+from hone.errors import HoneError
+from hone.files import require_writable
+from hone.locks import forget_dead_runs
+from hone.references import checked
+from hone.results import made_with_others, remember
+
+CONFIGS = [os.path.relpath(path) for path in workflow.configfiles]
+
+try:
+    if workflow.is_main_process:
+        check_files(map(Path, CONFIGS))
+    settings = checked(config, where=", ".join(CONFIGS) or "config")
+    for folder in ("results", settings.paths.ledger, settings.paths.store):
+        require_writable(Path(folder))
+except HoneError as error:
+    raise WorkflowError(str(error))
+
+if workflow.is_main_process and (warning := made_with_others(CONFIGS)):
+    logger.warning(warning)
+
+# Held until this process ends, so that a run that was killed does not lock out the next, nor do jobs that outlive it.
+run_lock = forget_dead_runs(Path(".snakemake")) if workflow.is_main_process else None
