@@ -81,7 +81,7 @@ def test_three_turns_are_answered_from_outside(pipeline):
 def test_the_costs_are_those_of_the_five_answers(pipeline):
     with (pipeline.folder / "results/tables/llm_cost.csv").open() as file:
         (row,) = csv.DictReader(file)
-    assert (row["calls"], row["input_tokens"], row["output_tokens"]) == ("5", "5000", "500")
+    assert (row["calls"], float(row["input_tokens"]), float(row["output_tokens"])) == ("5", 5000, 500)
     assert float(row["cost_usd"]) == pytest.approx(5 * (1000 * 1.0 + 100 * 10.0) / 1e6)
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
 from hone.judge.verdict import Verdict
+from hone.records import Status
 
 
 class _Process(Protocol):
@@ -32,6 +33,17 @@ class BaselineFailedError(Exception):
     def __init__(self, name: str, detail: str) -> None:
         self.name, self.detail = name, detail
         super().__init__(f"{name}: {detail}")
+
+
+class BesideError(Verdict):
+    """The reference itself failed beside a solution, in a process of its own: the solution's doing.
+
+    It would else get rid of the baseline that it is measured against. What the machine does stays the machine's.
+    """
+
+    def __init__(self, name: str, verdict: Verdict) -> None:
+        status = Status.RUNTIME_ERROR if verdict.status.resolved else verdict.status
+        super().__init__(status, f"beside it the baseline {name} failed: {verdict.detail}")
 
 
 class KernelBaselines(Generic[P]):
@@ -73,11 +85,16 @@ class KernelBaselines(Generic[P]):
 
 
 @contextmanager
-def blamed_on(name: str, reference: _Reference) -> Iterator[None]:
-    """A Verdict raised inside becomes the baseline's failure, unless it is the reference that died."""
+def blamed_on(name: str, reference: _Reference, *, own: bool = False) -> Iterator[None]:
+    """A Verdict raised inside becomes the baseline's failure, unless it is the reference that died.
+
+    `own`: the baseline is the reference's own code, whose failure is the solution's doing.
+    """
     try:
         yield
     except Verdict as verdict:
         if not reference.alive:
             raise
+        if own:
+            raise BesideError(name, verdict) from None
         raise BaselineFailedError(name, verdict.detail) from None

@@ -19,7 +19,7 @@ from hone.judge.cuda.subject import DeviceSubject
 from hone.judge.cuda.timing import DeviceTiming
 from hone.judge.examine import Findings
 from hone.judge.gold import gold_solution
-from hone.judge.kernels import BaselineFailedError
+from hone.judge.kernels import BaselineFailedError, BesideError
 from hone.judge.session import Case
 from hone.judge.verdict import Verdict
 from hone.records import Argument, Build, BuildStatus, Status, Tolerance
@@ -383,7 +383,7 @@ def test_a_module_that_fails_in_a_process_of_its_own_is_timed_by_the_reference(j
     broken = gold_solution(ITEM).model_copy(update={"source": f"import torch\n{source}\n"})
     monkeypatch.setattr(session_module, "gold_solution", lambda definition: broken)
     (findings,), _ = judge("right", gold_solution(ITEM))
-    assert findings.remark == ""
+    assert findings.remark.startswith("torch_eager is timed by the process that makes inputs: ")
     assert (findings.performance.clock.mode, findings.performance.clock.baselines_mode) == ("replay", "replay")
     assert set(findings.performance.baselines) == {"torch_eager", "upstream"}
 
@@ -400,3 +400,47 @@ def test_a_module_is_timed_beside_itself_whatever_its_graph_is_like(judge, monke
     assert set(findings.performance.baselines) == {"torch_eager"}
     own = [runner.role.split()[0] for runner in runners].count("cuda_candidate") - 1
     assert own == (not chain or name in ("random", "synchronizes"))  # numbers that change are found out later
+
+
+def test_a_solution_cannot_take_the_modules_baseline_from_itself_or_others(judge, monkeypatch):
+    """The first one leaves no memory for the baseline's graph."""
+    monkeypatch.setattr(driver, "captured_steps", lambda stream: (3, False))
+    capture, make, made = CandidateHost._capture, DeviceTiming._make_graph, []
+
+    def making(self, name, mode):
+        made.append(name)
+        full = {"error": {"kind": "memory", "text": "CUDA out of memory"}}
+        if len(made) == 1:
+            monkeypatch.setattr(CandidateHost, "_capture", lambda host, message: full)
+        try:
+            make(self, name, mode)
+        finally:
+            monkeypatch.setattr(CandidateHost, "_capture", capture)
+
+    monkeypatch.setattr(DeviceTiming, "_make_graph", making)
+    item = ITEM.model_copy(update={"kernels": {}})
+    with pytest.raises(BesideError, match="beside it the baseline torch_eager"):
+        judge("right", gold_solution(item), item=item)
+    (findings,), _ = judge("right", gold_solution(item), item=item)
+    assert set(findings.performance.baselines) == {"torch_eager"}
+
+
+def test_processes_of_a_reference_that_is_gone_hold_no_memory_when_the_next_one_starts(judge, monkeypatch):
+    monkeypatch.setattr(driver, "captured_steps", lambda stream: (3, False))
+    judging, new, alive = DeviceSession._judge, DeviceSession._new_reference, []
+
+    def dying(self, case, subject, reference, findings, figures):
+        judging(self, case, subject, reference, findings, figures)
+        reference._runner.end()  # as of one that has not answered in time
+
+    def starting(self, plan, **given):
+        alive.append(
+            [runner.role for runner in self._torch.runners if runner.alive and hasattr(runner.host, "_outputs")]
+        )
+        return new(self, plan, **given)
+
+    monkeypatch.setattr(DeviceSession, "_judge", dying)
+    monkeypatch.setattr(DeviceSession, "_new_reference", starting)
+    item = ITEM.model_copy(update={"kernels": {}})
+    judge("right", gold_solution(item), gold_solution(item), item=item)
+    assert alive == [[], []]

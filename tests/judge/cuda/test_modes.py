@@ -3,6 +3,9 @@
 import pytest
 
 from hone.judge.cuda.timing import DeviceTiming
+from hone.judge.kernels import BesideError
+from hone.judge.verdict import Verdict
+from hone.records import Status
 
 from .fakes import GPU, Honest
 from .test_kernel_baselines import beside
@@ -170,3 +173,81 @@ def test_a_solution_whose_graph_has_branches_is_launched_once(bench):
     made.ground.run_ms = 10.0
     found = measure(made)
     assert found.speedup("torch_eager") == pytest.approx(1.0, abs=0.1)
+
+
+# ----------------------------------------------------------------- PyTorch's baseline in a process of its own
+
+
+def twin(made, kind, run_ms):
+    """PyTorch's baseline in a process of its own, rehearsed."""
+    made.channel.freeze()
+    made.reference.mode("torch_eager")
+    process = beside(made, kind, run_ms)
+    process.mode = "stream"
+    DeviceTiming(made.reference, process, made.protocol, [{}]).rehearse()
+    return process
+
+
+def test_runs_over_the_limit_are_no_graphs_there_either(bench):
+    made = bench(run_ms=120.0, chain=False)
+    made.ground.run_ms = 120.0
+    assert twin(made, Honest, 120.0).mode == "stream"
+
+
+def test_it_is_tried_with_as_many_runs_as_a_much_faster_solution_can_ask_for(bench):
+    class Room(Honest):
+        def _arm(self, message):
+            if not message["null"] and self.device.count > 8:
+                return {"error": {"kind": "memory", "text": "out of memory"}}
+            return super()._arm(message)
+
+    made = bench(run_ms=0.01, sets=64, chain=False)
+    made.ground.run_ms = 1.0
+    found = measure_beside(made, ("torch_eager",), torch_eager=twin(made, Room, 1.0))
+    assert found.clock.baselines_mode == "replay"
+
+
+class Fitful(Honest):
+    """Its graph waits quietly but for some times."""
+
+    times = 0
+    restless = (4,)
+
+    def _arm(self, message):
+        answer = super()._arm(message)
+        if not message["null"] and not self.device.open_ahead:
+            self.times += 1
+            self.device.background_ms += 200.0 * (self.times in self.restless)
+        return answer
+
+
+def test_one_restless_time_beside_a_solution_is_chance(bench):
+    made = bench(run_ms=1.0, chain=False)
+    made.ground.run_ms = 1.0
+    process = twin(made, Fitful, 1.0)
+    assert process.mode == "graph"
+    assert measure_beside(made, ("torch_eager",), torch_eager=process).clock.baselines_mode == "graph"
+
+
+def test_one_restless_time_of_a_solutions_graph_is_chance_too(bench):
+    class Once(Fitful):
+        restless = (1,)
+
+    made = bench(Once, run_ms=1.0)
+    assert measure(made).clock.mode == "graph"
+
+
+def test_a_solution_beside_which_pytorchs_baseline_fails_has_failed(bench):
+    class Always(Fitful):
+        restless = range(4, 100)
+
+    made = bench(run_ms=1.0, chain=False)
+    made.ground.run_ms = 1.0
+    process = twin(made, Always, 1.0)
+    with pytest.raises(BesideError, match="beside it the baseline torch_eager") as caught:
+        measure_beside(made, ("torch_eager",), torch_eager=process)
+    assert caught.value.status is Status.RUNTIME_ERROR
+
+
+def test_what_the_machine_does_to_it_accuses_nobody():
+    assert BesideError("torch_eager", Verdict(Status.MACHINE_ERROR, "killed")).status is Status.MACHINE_ERROR

@@ -14,10 +14,11 @@ from hone.judge.cuda.gpu import Gpu, held_gpu, visible_gpus
 from hone.judge.cuda.plan import DevicePlan, make_device_plan
 from hone.judge.cuda.reference import DeviceReference
 from hone.judge.cuda.subject import DeviceSubject
+from hone.judge.cuda.timed_batches import EAGER
 from hone.judge.cuda.timing import DeviceTiming
 from hone.judge.examine import Findings
 from hone.judge.gold import gold_solution
-from hone.judge.kernels import KernelBaselines
+from hone.judge.kernels import BesideError, KernelBaselines
 from hone.judge.needs import uses_triton
 from hone.judge.runner import Zygote
 from hone.judge.session import BaseSession, Case, check_build
@@ -26,7 +27,6 @@ from hone.records import Protocol, Status
 from hone.scratch import ScratchFolder
 
 HELD_OUT_TRIALS = 1
-EAGER = "torch_eager"
 
 
 class DeviceSession(BaseSession):
@@ -41,6 +41,8 @@ class DeviceSession(BaseSession):
         """Id of the current workload."""
         self._kernels: KernelBaselines[DeviceSubject] | None = None
         """Beside the reference that solutions are timed with."""
+        self._by_reference = ""
+        """Why PyTorch's baseline, though it is no chain, has no process of its own."""
         self._gpu: Gpu | None = None
 
     def __enter__(self) -> Self:
@@ -76,8 +78,8 @@ class DeviceSession(BaseSession):
                 scratch = Path(folder) if uses_triton(case.solution) else None
                 self._examine(case, findings, scratch)
         except Verdict as verdict:
-            if not verdict.status.resolved:
-                self._drop_references()
+            if not verdict.status.resolved or isinstance(verdict, BesideError):
+                self._drop_references()  # the next solution gets new ones
             raise
         except BaseException:
             self._drop_references()
@@ -125,6 +127,7 @@ class DeviceSession(BaseSession):
                     assert self._kernels is not None
                     kernels = self._kernels
                     usable = self._usable_baselines(case, reference, kernels, findings)
+                    findings.remark = "\n".join(filter(None, (findings.remark, self._by_reference)))
                 with findings.phase("timing"):
                     timing = functools.partial(
                         DeviceTiming, reference, subject, self.protocol, examination.scalars, kernels.ready
@@ -179,6 +182,8 @@ class DeviceSession(BaseSession):
         known = self._references.get(key)
         if known is not None and known.alive:
             return known
+        if not sizes:
+            self._drop_kernels()  # they hold on to the memory of a reference that is gone
         try:
             plan: DevicePlan = make_device_plan(case.definition, case.workload, sizes)
             compiles = "torch_compile" in self._baselines and not sizes
@@ -186,11 +191,12 @@ class DeviceSession(BaseSession):
             if self.protocol.timing and not sizes:
                 self._try_graphs(case, reference)
                 # Before a solution meets the reference: what it does to the GPU cannot make a baseline look wrong.
-                self._drop_kernels()
                 names = self._in_processes(case, reference)
                 start = functools.partial(self._start_baseline, case, reference)
                 self._kernels = KernelBaselines(names, start, reference)
-                self._kernels.problems.pop(EAGER, None)  # then the reference's own process times it
+                problem = self._kernels.problems.pop(EAGER, "")  # then the reference's own process times it
+                why = problem.partition(", ")[2]
+                self._by_reference = f"{EAGER} is timed by the process that makes inputs: {why}" if problem else ""
         except Verdict as verdict:
             if verdict.status is Status.NOT_JUDGED:
                 self._refused[case.workload.id] = verdict

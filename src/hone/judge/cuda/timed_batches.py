@@ -19,6 +19,7 @@ from hone.judge.kernels import blamed_on
 from hone.judge.verdict import Verdict
 from hone.records import Protocol, Status
 
+EAGER = "torch_eager"
 AUDITED_SETS = 6
 PART_S = 0.002
 """By then the GPU has begun with what it was let through."""
@@ -64,8 +65,8 @@ class TimedBatches:
         return {SOLUTION: self._subject, **self._kernels}
 
     def _blamed(self, name: str) -> AbstractContextManager[None]:
-        """What goes wrong inside is an existing kernel's failure where the name is one's."""
-        return blamed_on(name, self._reference) if name in self._kernels else nullcontext()
+        """What goes wrong inside is an existing kernel's failure where the name is one's, never PyTorch's."""
+        return blamed_on(name, self._reference, own=name == EAGER) if name in self._kernels else nullcontext()
 
     def _prepare(self, side: DeviceSubject, runs: int | None = None) -> None:
         """Give a side what it may know of the next batch, which is not the seed of its inputs, and stop it."""
