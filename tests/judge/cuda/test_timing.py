@@ -107,13 +107,13 @@ class Launching(Honest):
         return wall_ms + launch_ms, {"device_ms": answer["device_ms"] + launch_ms}
 
 
-def test_a_baseline_in_a_process_of_its_own_is_tried_with_as_many_runs_as_batches_will_have(bench):
+def test_a_baseline_in_a_process_of_its_own_is_tried_with_as_many_runs_as_batches_can_have(bench):
     made = bench(Launching, run_ms=0.1, sets=128, chain=False)
     made.channel.freeze()
     rehearse(made)
     assert (made.subject.mode, made.subject.graph_run_ms) == ("graph", pytest.approx(0.1, rel=0.05))
     told = [len(message["scalars"]) for message in made.channel.messages if message.get("do") == "prepare"]
-    assert max(told) == 40  # 4 ms
+    assert max(told) == 128  # beside a much faster solution 20 ms
 
 
 class Fitful(Honest):

@@ -222,7 +222,7 @@ class DeviceTiming(TimedBatches):
             self._subject.graph_run_ms = self._side_batch(SOLUTION, audit=False).claimed_ms
 
     def _rehearse_graph(self) -> bool:
-        """Whether it waits quietly this time; the next time with as many runs as batches will have."""
+        """Whether it waits quietly this time; the next time with as many runs as batches can have."""
         possible = self._can_be(SOLUTION, "graph")
         self._sets = max(self._sets, self._most_runs() if possible else 1)
         self._scalars = self._scalars[:1] * self._sets
