@@ -251,3 +251,17 @@ def test_a_solution_beside_which_pytorchs_baseline_fails_has_failed(bench):
 
 def test_what_the_machine_does_to_it_accuses_nobody():
     assert BesideError("torch_eager", Verdict(Status.MACHINE_ERROR, "killed")).status is Status.MACHINE_ERROR
+
+
+@pytest.mark.parametrize(("stuck", "limit_s"), [("store", 23), ("collect", 20), ("spans", 6)])
+def test_a_timeout_says_for_how_long_was_waited(bench, stuck, limit_s):
+    class Stuck(Honest):
+        def act(self, message):
+            answer = super().act(message)
+            return {**answer, "blocked": True} if message["do"] == stuck and self.loaded else answer
+
+    made = bench(Stuck, run_ms=0.01, copies=True)
+    assert made.protocol.run_timeout_s == 3.0
+    with pytest.raises(Verdict, match=f"took over {limit_s} s") as caught:
+        measure(made)
+    assert caught.value.status is Status.TIMEOUT

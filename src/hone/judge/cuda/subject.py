@@ -16,7 +16,7 @@ from hone.judge.cuda.reference import REGIONS, DeviceReference, close_all
 from hone.judge.cuda.sets import Mode
 from hone.judge.environment import oom_kills
 from hone.judge.plan import GIB
-from hone.judge.runner import Runner, RunnerError, RunnerTimeoutError, Zygote
+from hone.judge.runner import END_TIMEOUT_S, Runner, RunnerError, RunnerTimeoutError, Zygote
 from hone.judge.subject import KINDS, TABLE_CHARACTERS, module_message, native_message, verdict_of
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
@@ -99,7 +99,7 @@ class DeviceSubject:
                 detail = f"shared memory cannot be mapped: {answer['error']['text']}"
                 raise Verdict(Status.MACHINE_ERROR, detail)
         except RunnerError as error:
-            raise self._verdict(error, "starting") from None
+            raise self._verdict(error, "starting", SETUP_TIMEOUT_S) from None
 
     def calibrate(self, reference: DeviceReference) -> None:
         """Measure what an empty batch takes by the judge's clock, before any code of the solution is there."""
@@ -176,7 +176,7 @@ class DeviceSubject:
                 quiet = reference.idle_within(QUIET_WITHIN_S)
                 reference.open_gates(0, sets, self._timeout_s)
         except RunnerError as error:
-            raise self._verdict(error, "launching its graph") from None
+            raise self._verdict(error, "launching its graph", SETUP_TIMEOUT_S) from None
         self._check(answer)
         claimed_ms, _ = self.collect()
         self.graph_run_ms = self.graph_run_ms or claimed_ms / sets
@@ -258,12 +258,12 @@ class DeviceSubject:
             answer = self._runner.ask({"do": "capture"}, SETUP_TIMEOUT_S + self._timeout_s, LARGE_BYTES)
             self._runner.freeze()
         except RunnerError as error:
-            raise self._verdict(error, "being captured as a graph") from None
+            raise self._verdict(error, "being captured as a graph", SETUP_TIMEOUT_S + self._timeout_s) from None
         return "error" not in answer
 
     def spans(self) -> dict[str, Any]:
         """`busy_ms` and `kernels` per run as its own process saw them, or `missing`."""
-        answer = self._ask({"do": "spans"}, SETUP_TIMEOUT_S + self._timeout_s, "running under CUPTI")
+        answer = self._ask({"do": "spans"}, 2 * self._timeout_s, "running under CUPTI")
         self._freeze("running under CUPTI")
         busy, kernels = answer.get("busy_ms"), answer.get("kernels")
         if isinstance(busy, (int, float)) and isinstance(kernels, int) and busy > 0 and kernels > 0:
@@ -283,7 +283,7 @@ class DeviceSubject:
         try:
             elapsed_ns, answer = self._runner.time_run(message, self._timeout_s)
         except RunnerError as error:
-            raise self._verdict(error, "running") from None
+            raise self._verdict(error, "running", self._timeout_s) from None
         self._check(answer)
         settle_ms = reference.settle()
         return Observation(self._claim(answer), elapsed_ns / 1e6, settle_ms)
@@ -299,13 +299,13 @@ class DeviceSubject:
         try:
             self._runner.freeze()
         except RunnerError as error:
-            raise self._verdict(error, doing) from None
+            raise self._verdict(error, doing, END_TIMEOUT_S) from None
 
     def _ask(self, message: dict[str, Any], timeout_s: float, doing: str) -> dict[str, Any]:
         try:
             answer = self._runner.ask(message, timeout_s, LARGE_BYTES)
         except RunnerError as error:
-            raise self._verdict(error, doing) from None
+            raise self._verdict(error, doing, timeout_s) from None
         self._check(answer)
         return answer
 
@@ -322,8 +322,8 @@ class DeviceSubject:
             text += "\n(inputs and parameters cannot be written to)"
         raise Verdict(status, text)
 
-    def _verdict(self, error: RunnerError, doing: str) -> Verdict:
-        return verdict_of(error, doing, limit_s=self._timeout_s, kills_before=self._kills_before)
+    def _verdict(self, error: RunnerError, doing: str, limit_s: float) -> Verdict:
+        return verdict_of(error, doing, limit_s=limit_s, kills_before=self._kills_before)
 
 
 def _usual(walls_ms: Sequence[float], settles_ms: Sequence[float]) -> Overhead:
