@@ -34,7 +34,7 @@ class TimedBatches:
     ) -> None:  # fmt: skip
         """`scalars`: the arguments that are plain numbers, as the last trial had them.
 
-        `kernels`: the existing kernels that may be baselines, each loaded in a process of its own.
+        `kernels`: the baselines that have processes of their own, loaded: existing kernels, and maybe PyTorch's.
         """
         self._reference = reference
         self._subject = subject

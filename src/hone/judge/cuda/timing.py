@@ -137,7 +137,7 @@ class DeviceTiming(TimedBatches):
         if self._hardest(baselines) != "stream":  # the shorter a run is, the more of it is launching
             known = {name: kernel.graph_run_ms for name, kernel in self._kernels.items() if kernel.graph_run_ms}
             run_ms |= self._reference.graph_run_ms | known
-        longest_ms = max((run_ms[name] for name in baselines or (SOLUTION,)), default=0.0)
+        longest_ms = max(run_ms[name] for name in baselines or (SOLUTION,))
         for _ in range(FIRST_BATCHES):
             if solution_ms * run_count(sets, longest_ms) > MOST_BATCH_MS:
                 solution_ms = min(solution_ms, self._first_ms(SOLUTION))
@@ -165,12 +165,13 @@ class DeviceTiming(TimedBatches):
 
     def _make_graph(self, name: str, mode: Mode) -> None:
         """Make a baseline's graph, which was possible without the solution; raises Verdict where it no longer is."""
-        with self._blamed(name):
-            own = name in self._kernels
-            possible = self._tries(name, mode) if own else self._reference.capture(name)
-            if not possible:
-                detail = f"beside it the baseline {name} can no longer be captured as a graph"
-                raise Verdict(Status.RUNTIME_ERROR, detail)
+        lost = "can no longer be captured as a graph"
+        if name not in self._kernels:
+            if not self._reference.capture(name):
+                raise Verdict(Status.RUNTIME_ERROR, f"beside it the baseline {name} {lost}")
+        elif not self._tries(name, mode):
+            with self._blamed(name):
+                raise Verdict(Status.RUNTIME_ERROR, f"it {lost}")
 
     def _tries(self, name: str, mode: Mode) -> bool:
         """Whether a side can be a graph at one of several tries: one with branches may wait quietly now and then."""
@@ -224,13 +225,10 @@ class DeviceTiming(TimedBatches):
     def _rehearse_graph(self) -> bool:
         """Whether it waits quietly this time; the next time with as many runs as batches can have."""
         possible = self._can_be(SOLUTION, "graph")
-        self._sets = max(self._sets, self._most_runs() if possible else 1)
-        self._scalars = self._scalars[:1] * self._sets
+        if possible:  # however fast a solution says that it is
+            self._sets = max(self._sets, run_count(self._reference.sets, self._subject.graph_run_ms, 0.0))
+            self._scalars = self._scalars[:1] * self._sets
         return possible
-
-    def _most_runs(self) -> int:
-        """Of a batch, however fast a solution says that it is."""
-        return run_count(self._reference.sets, self._subject.graph_run_ms, 0.0)
 
     def _enough(self, turns: int, taken_s: float) -> bool:
         """Whether time is up. Where most batches were charged, every turn is taken: it may be the machine's noise."""
