@@ -16,7 +16,7 @@ rule judge:
         "results/benchmarks/judge/{experiment}/{model}/turn{turn}/{batch}.tsv"
     conda:
         "../../envs/hone.yaml"
-    # On a CPU a job that takes times has the machine to itself. A GPU's times do not suffer from compilers beside it.
+    # On a CPU a job that takes times has the machine to itself. A GPU's times, where runs are graphs, do not suffer from compilers beside it.
     threads: judge_threads()
     resources:
         gpu=JUDGE_GPUS,
