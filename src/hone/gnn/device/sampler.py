@@ -49,7 +49,7 @@ class DeviceSampler:
         num_nodes = len(graph.indptr) - 1
         self._entries = torch.full((num_nodes,), CLEARED, dtype=torch.int32, device=device)
         self._map = MapView(address(self._entries), bits)
-        slots = max(rows * fanout for rows, fanout in zip(room.nodes, room.fanouts, strict=True))
+        slots = max(rows * fanout for rows, fanout in zip(room.nodes, room.fanouts, strict=False))
         blocks = -(-max(slots, room.nodes[-1] + 1) // library.slots_per_block)
         self._published = torch.zeros(blocks, dtype=torch.int64, device=device)
         self._order = torch.zeros(max_seeds, dtype=torch.int64, device=device)
@@ -100,7 +100,7 @@ def as_batch(room: BatchRoom, index: int, epoch: int) -> Batch:
     if int(room.overflow):
         raise ValueError("the batch did not fit into its room")
     sizes = [int(size) for size in room.sizes]
-    nodes = room.nodes[: sizes[len(room.hops) - 1]].cpu()
+    nodes = room.nodes[: sizes[room.room.hops_numbered]].cpu()
     blocks = []
     for number, hop in enumerate(room.hops):
         rows, fanout = sizes[number], room.room.fanouts[number]

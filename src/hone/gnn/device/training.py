@@ -15,11 +15,10 @@ from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library
 from hone.gnn.device.operators import Operators, SelectedOperators
-from hone.gnn.device.sage import SagePass
+from hone.gnn.device.passes import DeviceModel, device_model
 from hone.gnn.device.sampler import DeviceSampler
-from hone.gnn.device.weights import Weights
 from hone.gnn.device.work import BatchCounts
-from hone.gnn.distributed import sum_over_ranks
+from hone.gnn.distributed import Ranks, sum_over_ranks
 from hone.gnn.observer import SpanObserver
 from hone.gnn.seeds import Plan, derived_seed, shuffled
 from hone.gnn.train import Epoch, Trainer
@@ -27,7 +26,7 @@ from hone.gnn.train import Epoch, Trainer
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hone.gnn.distributed import Ranks
+    from hone.gnn.device.weights import FlatWeights
     from hone.gnn.graph import Graph
     from hone.gnn.job import TrainingJob
     from hone.gnn.models import GNN
@@ -42,7 +41,7 @@ GIB = 1 << 30
 class DeviceLearner:
     """What the trainer and the stage ask of a learner; the steps themselves are the loop's."""
 
-    def __init__(self, weights: Weights, device: torch.device, ranks: Ranks) -> None:
+    def __init__(self, weights: FlatWeights, device: torch.device, ranks: Ranks) -> None:
         self.device, self.ranks = device, ranks
         self._weights = weights
 
@@ -100,20 +99,21 @@ def device_trainer(
     operators = SelectedOperators(kernels, job.objects, job.definitions) if job.objects else Operators(kernels)
     check_memory(graph, device)
     arrays = DeviceGraph.load(graph, device, torch.bfloat16 if FEATURES in job.objects else None)
-    weights = Weights(model, arrays.features, job.hyper, kernels, job.plateau)
+    placed = _placed(job, graph, model, arrays, kernels, ranks, operators)
     seed = derived_seed("sampler", job.seed)
     order = shuffled(graph.tensor("train"), job.seed, 0)
     plan = Plan(order, job.hyper.batch_size, 0, ranks.rank, ranks.world)
     ample = DeviceSampler(
-        arrays, Room.largest(job.hyper.batch_size, job.hyper.fanouts, graph.info.num_nodes), kernels, seed=seed,
-        max_seeds=len(order), world=ranks.world, rank=ranks.rank, deterministic=job.deterministic,
+        arrays,
+        Room.largest(job.hyper.batch_size, job.hyper.fanouts, graph.info.num_nodes, numbered=placed.numbered),
+        kernels, seed=seed, max_seeds=len(order), world=ranks.world, rank=ranks.rank, deterministic=job.deterministic,
     )  # fmt: skip
     counts = _counted(ample, plan, job.layers)
     sampler = ample.with_room(measured_room(ample, plan, job.layers))
-    loop = DeviceLoop(arrays, weights, sampler, job.hyper.dropout, kernels, ranks, operators=operators)
-    learner = DeviceLearner(weights, device, ranks)
+    loop = DeviceLoop(arrays, placed, sampler, ranks)
+    learner = DeviceLearner(placed.weights, device, ranks)
     return DeviceTrainer(
-        graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, weights, kernels, ranks, operators),
+        graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, placed, kernels, ranks),
         seed=job.seed, batch_size=job.hyper.batch_size, epochs=job.hyper.epochs,
         validate_every=job.validation.every_epochs if job.validation else 1,
         patience_epochs=job.hyper.patience_epochs, max_batches=job.max_batches, loop=loop,
@@ -125,14 +125,14 @@ class DeviceInference:
     """Accuracy on sampled neighbourhoods, with the same kernels and room for every batch."""
 
     def __init__(
-        self, graph: DeviceGraph, weights: Weights, fanouts: tuple[int, ...], batch_size: int, library: Library, *,
-        seed: int, max_seeds: int, operators: Operators | None = None,
+        self, graph: DeviceGraph, model: DeviceModel, fanouts: tuple[int, ...], batch_size: int, library: Library, *,
+        seed: int, max_seeds: int,
     ) -> None:  # fmt: skip
-        room = Room.largest(batch_size, fanouts, len(graph.labels))
-        self._graph, self._weights = graph, weights
+        room = Room.largest(batch_size, fanouts, len(graph.labels), numbered=model.numbered)
+        self._graph, self._classes = graph, model.classes
         self._sampler = DeviceSampler(graph, room, library, seed=seed, max_seeds=max_seeds)
-        self._place = BatchRoom(room, len(fanouts), graph.labels.device, weights.widths[0])
-        self._pass = SagePass(weights, graph, room, 0.0, library, operators)
+        self._place = BatchRoom(room, len(fanouts), graph.labels.device, graph.features.shape[1])
+        self._pass = model.passes(room)
 
     def count_correct(self, plan: Plan) -> Tensor:
         """How many of this rank's nodes of the plan get their class: a scalar on the device."""
@@ -144,7 +144,7 @@ class DeviceInference:
             self._sampler.make_ready(1)
             self._sampler.sample(place)
             self._pass.gather(place)
-            scores = self._pass.forward(place, training=False)[:, : self._weights.classes]
+            scores = self._pass.forward(place, training=False)[:, : self._classes]
             labels = self._graph.labels[place.nodes[: plan.batch_size].long()]
             correct += ((scores.argmax(dim=1) == labels) & (rows < place.sizes[0])).sum()
         return correct
@@ -160,12 +160,22 @@ def device_inferences(
     kernels = Library(library)
     check_memory(graph, device)
     arrays = DeviceGraph.load(graph, device)
-    weights = Weights(model, arrays.features, job.hyper, kernels)
+    placed = _placed(job, graph, model, arrays, kernels, Ranks())
     most = max((len(graph.tensor(split)) for split in job.inference.splits), default=0)
     return lambda fanouts: DeviceInference(
-        arrays, weights, fanouts, job.hyper.inference_batch_size, kernels,
+        arrays, placed, fanouts, job.hyper.inference_batch_size, kernels,
         seed=derived_seed("inference", job.inference.seed), max_seeds=most,
     )  # fmt: skip
+
+
+def _placed(
+    job: TrainingJob, graph: Graph, model: GNN, arrays: DeviceGraph, library: Library, ranks: Ranks,
+    operators: Operators | None = None,
+) -> DeviceModel:  # fmt: skip
+    info = graph.info
+    return device_model(
+        job, model, arrays, library, ranks, inputs=info.feature_dim, classes=info.num_classes, operators=operators
+    )
 
 
 def check_memory(graph: Graph, device: torch.device) -> None:
@@ -181,13 +191,7 @@ def check_memory(graph: Graph, device: torch.device) -> None:
 
 
 def _validation(
-    job: TrainingJob,
-    graph: Graph,
-    arrays: DeviceGraph,
-    weights: Weights,
-    library: Library,
-    ranks: Ranks,
-    operators: Operators,
+    job: TrainingJob, graph: Graph, arrays: DeviceGraph, model: DeviceModel, library: Library, ranks: Ranks
 ) -> Callable[[GNN], float] | None:
     """Sampled, the same at every validation; the ranks share the nodes."""
     if job.validation is None or graph.info.num_valid == 0:
@@ -198,8 +202,8 @@ def _validation(
         return layerwise_validation(graph, job.precision)
     nodes = graph.tensor("valid")
     inference = DeviceInference(
-        arrays, weights, job.hyper.validation_fanouts, job.hyper.inference_batch_size, library,
-        seed=derived_seed("inference", job.seed), max_seeds=len(nodes), operators=operators,
+        arrays, model, job.hyper.validation_fanouts, job.hyper.inference_batch_size, library,
+        seed=derived_seed("inference", job.seed), max_seeds=len(nodes),
     )  # fmt: skip
     plan = Plan(nodes, job.hyper.inference_batch_size, 0, ranks.rank, ranks.world)
     return lambda _: int(sum_over_ranks(inference.count_correct(plan), ranks)) / len(nodes)
