@@ -19,7 +19,7 @@ SAMPLING = "sample_neighbours"
 """The operator that the compiled sampler can take from elsewhere: its inner loop."""
 OPERATORS: dict[System, tuple[str, ...]] = {
     "fast_sampler": (SAMPLING,), "shared_memory": (SAMPLING,), "pipelined": (SAMPLING,),
-    "device": ("mean_of_features", "mean_of_states", "gradient_of_states"),
+    "device": ("draw_neighbours", "mean_of_features", "mean_of_states", "gradient_of_states"),
 }  # fmt: skip
 """System -> titles of the operators whose kernels it can take from a campaign."""
 SUMMING: tuple[GNNModel, ...] = ("gin",)

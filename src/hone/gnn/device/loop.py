@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -209,7 +210,7 @@ def measured_room(
     spread = sizes.std(dim=0) if len(found) > 1 else torch.zeros(len(most.nodes), dtype=torch.float64)
     wanted = (sizes.max(dim=0).values.maximum(sizes.mean(dim=0) + sigmas * spread) / multiple).ceil() * multiple
     nodes = [min(int(want), room) for want, room in zip(wanted, most.nodes, strict=True)]
-    return Room((most.nodes[0], *nodes[1:]), most.fanouts)
+    return Room(tuple(accumulate((most.nodes[0], *nodes[1:]), max)), most.fanouts)
 
 
 def _stream(device: torch.device, priority: int = 0) -> torch.cuda.Stream | None:

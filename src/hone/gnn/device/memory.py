@@ -91,8 +91,12 @@ class Room:
     """How many nodes a batch may have after each hop, the seeds first; the last hop's nodes are not numbered."""
 
     nodes: tuple[int, ...]
-    """One for each hop."""
+    """One for each hop; never less than for the hop before, whose nodes come along."""
     fanouts: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if list(self.nodes) != sorted(self.nodes):
+            raise ValueError(f"a hop's nodes need room in the next, too: {self.nodes}")
 
     @classmethod
     def largest(cls, batch_size: int, fanouts: Sequence[int], num_nodes: int) -> Room:

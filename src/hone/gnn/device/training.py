@@ -111,6 +111,7 @@ def device_trainer(
     ample = DeviceSampler(
         arrays, Room.largest(job.hyper.batch_size, job.hyper.fanouts, graph.info.num_nodes), kernels, seed=seed,
         max_seeds=len(order), world=ranks.world, rank=ranks.rank, deterministic=job.deterministic,
+        operators=operators,
     )  # fmt: skip
     counts = _counted(ample, plan, job.layers)
     sampler = ample.with_room(measured_room(ample, plan, job.layers))
@@ -134,7 +135,7 @@ class DeviceInference:
     ) -> None:  # fmt: skip
         room = Room.largest(batch_size, fanouts, len(graph.labels))
         self._graph, self._weights = graph, weights
-        self._sampler = DeviceSampler(graph, room, library, seed=seed, max_seeds=max_seeds)
+        self._sampler = DeviceSampler(graph, room, library, seed=seed, max_seeds=max_seeds, operators=operators)
         self._place = BatchRoom(room, len(fanouts), graph.labels.device, weights.widths[0])
         self._pass = SagePass(weights, graph, room, 0.0, library, operators)
 

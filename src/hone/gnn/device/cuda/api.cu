@@ -7,17 +7,6 @@
 
 using namespace hone;
 
-namespace {
-
-template <int kFanout>
-void draw_up_to(const Progress* progress, Graph graph, Map map, const int32_t* nodes, const Hop& hop, bool last,
-                cudaStream_t stream) {
-  const auto kernel = draw<kFanout>;
-  HONE_LAUNCH(kernel, blocks_for(hop.max_dst, kDrawThreads), kDrawThreads, stream)(progress, graph, map, nodes, hop, last);
-}
-
-}  // namespace
-
 extern "C" {
 
 int hone_max_fanout() { return kMaxFanout; }
@@ -32,12 +21,7 @@ void hone_begin_batch(const Progress* progress, Map map, const int64_t* order, i
 
 void hone_draw(const Progress* progress, Graph graph, Map map, const int32_t* nodes, Hop hop, int last,
                cudaStream_t stream) {
-  const auto drawn = hop.fanout <= 5    ? draw_up_to<5>
-                     : hop.fanout <= 10 ? draw_up_to<10>
-                     : hop.fanout <= 15 ? draw_up_to<15>
-                     : hop.fanout <= 20 ? draw_up_to<20>
-                                        : draw_up_to<kMaxFanout>;
-  drawn(progress, graph, map, nodes, hop, last != 0, stream);
+  launch_draw(progress, graph, map, nodes, hop, last != 0, stream);
 }
 
 // Local ids, and the inverse of the hop; `sorted`: with each source's readers in ascending order.
