@@ -7,8 +7,7 @@ import pytest
 import torch
 from scipy.stats import chi2
 
-from hone.errors import ConfigError, MachineError
-from hone.gnn.device import training
+from hone.errors import ConfigError
 from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import DeviceGraph, Room
 from hone.gnn.device.native import GraphView, address
@@ -18,7 +17,6 @@ from hone.gnn.sampling import Sampler
 from hone.gnn.seeds import Plan
 from tests.gnn.device.test_sage import BATCH, CLASSES, FANOUTS, Made, off
 from tests.gnn.device.test_sampler import assert_same, sampled
-from tests.gnn.device.test_training import told
 from tests.gnn.sampling.test_uniform import LEAST, p_values
 
 HUB = 10_000_000
@@ -214,7 +212,7 @@ def test_one_source_that_every_slot_reads(kernels, device):
         assert off(found, expected) < 0.01
 
 
-# ------------------------------------------------------------------------- batches without seeds, too little memory
+# ------------------------------------------------------------------------------------------ batches without seeds
 
 
 def test_an_epoch_whose_last_batch_is_empty_here(kernels, device_graph):
@@ -233,15 +231,3 @@ def test_an_epoch_whose_last_batch_is_empty_here(kernels, device_graph):
         assert loop.overflows == 0 and len(used) == int(made.weights._steps)
     assert losses[0] == losses[1] > 0
     assert whole.weights.parameters.isfinite().all()
-
-
-@pytest.mark.parametrize(("spare", "fits"), [(0, True), (-1, False)])
-def test_a_graph_that_does_not_fit_is_not_even_begun_with(small_graph, compiled, device, monkeypatch, spare, fits):
-    info, begun = small_graph.info, []
-    need = 2 * info.num_nodes * info.feature_dim + 4 * info.num_edges + 20 * info.num_nodes
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (need + spare, need))
-    monkeypatch.setattr(training.DeviceGraph, "load", lambda *_: begun.append(True) or pytest.fail("loaded"))
-    expected = (pytest.fail.Exception, "loaded") if fits else (MachineError, "GiB of GPU memory")
-    with pytest.raises(expected[0], match=expected[1]):
-        training.device_trainer(told(device), small_graph, None, compiled, torch.device("cuda"), Ranks())
-    assert bool(begun) == fits

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from hone.gnn.device.memory import BatchRoom, DeviceGraph, HopRoom
     from hone.gnn.device.native import Library
+    from hone.gnn.device.spread import Features
     from hone.records import Definition
 
 
@@ -37,14 +38,17 @@ class Operators:
         without_map = MapView(None, 1)
         self._library.call("draw", progress, graph.view, without_map, batch.nodes, batch.hops[-1].view, 1)
 
-    def begin(self, batch: BatchRoom, features: Tensor) -> None:
+    def begin(self, batch: BatchRoom, features: Features) -> None:
         """On a batch that has been sampled, before the others; they can all be captured."""
 
-    def mean_of_features(self, batch: BatchRoom, features: Tensor, out: Tensor) -> None:
+    def mean_of_features(self, batch: BatchRoom, features: Features, out: Tensor) -> None:
         """The first layer's input; features (nodes, width) -> out (rows, 2 * width)."""
         is_half = int(features.dtype == torch.float16)
         hop, width = batch.hops[-1].view, features.shape[1]
-        self._library.call("mean_of_features", hop, batch.nodes, features, is_half, width, out)
+        if isinstance(features, torch.Tensor):
+            self._library.call("mean_of_features", hop, batch.nodes, features, is_half, width, out)
+        else:
+            self._library.call("mean_of_spread_features", hop, batch.nodes, features.view, is_half, width, out)
 
     def mean_of_states(self, batch: BatchRoom, layer: int, share: float, states: Tensor, out: Tensor) -> None:
         """A later layer's input; states (sources, width) -> out (rows, 2 * width). `share` is dropped."""
@@ -95,13 +99,13 @@ class SelectedOperators(Operators):
         sizes = {"offsets": len(graph.indptr), "edges": len(graph.indices), "words": len(progress)}
         return self._launch("draw_neighbours", given, sizes)
 
-    def begin(self, batch: BatchRoom, features: Tensor) -> None:
+    def begin(self, batch: BatchRoom, features: Features) -> None:
         """Copies what kernels read of the batch to where they may expect it."""
         batch.filled[:, :2].copy_(batch.sizes.unfold(0, 2, 1))
         batch.filled[-1, 1].fill_(len(features))  # the last hop's nodes are not numbered: it reads the table itself
         batch.keys_apart[:, 0].copy_(batch.keys)
 
-    def mean_of_features(self, batch: BatchRoom, features: Tensor, out: Tensor) -> None:
+    def mean_of_features(self, batch: BatchRoom, features: Features, out: Tensor) -> None:
         """As the builtin; `features` are of the type that the kernel is for."""
         if "mean_of_features" not in self._kernels:
             return super().mean_of_features(batch, features, out)

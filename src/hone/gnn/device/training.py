@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.errors import MachineError
+from hone.gnn.device.budget import inference_reserve, training_reserve
 from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library
 from hone.gnn.device.operators import Operators, SelectedOperators
+from hone.gnn.device.placement import Load, placed_graph
 from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.weights import Weights
 from hone.gnn.device.work import BatchCounts
-from hone.gnn.distributed import sum_over_ranks
+from hone.gnn.distributed import Ranks, sum_over_ranks
 from hone.gnn.observer import SpanObserver
 from hone.gnn.seeds import Plan, derived_seed, shuffled
 from hone.gnn.train import Epoch, Trainer
@@ -27,7 +28,7 @@ from hone.gnn.train import Epoch, Trainer
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hone.gnn.distributed import Ranks
+    from hone.config_trainings import Placement
     from hone.gnn.graph import Graph
     from hone.gnn.job import TrainingJob
     from hone.gnn.models import GNN
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 COUNTED_BATCHES = 8
 FEATURES = "mean_of_features"
 """The operator that reads the features, whose kernels are for bfloat16."""
-GIB = 1 << 30
 
 
 class DeviceLearner:
@@ -89,17 +89,21 @@ class DeviceTrainer(Trainer):
 
 
 def device_trainer(
-    job: TrainingJob, graph: Graph, model: GNN, library: Path, device: torch.device, ranks: Ranks
-) -> DeviceTrainer:
-    """Everything a job's training needs, in the device's memory.
+    job: TrainingJob, graph: Graph, model: GNN, library: Path, device: torch.device, ranks: Ranks,
+    log: Path | None = None,
+) -> DeviceTrainer:  # fmt: skip
+    """Everything a job's training needs, in the device's memory or where it can read it, which a line in `log` says.
 
     Raises MachineError for a graph that does not fit, ConfigError for fan-outs that the kernels cannot do,
     OperatorError for a selected kernel that cannot be loaded.
     """
     kernels = Library(library)
     operators = SelectedOperators(kernels, job.objects, job.definitions) if job.objects else Operators(kernels)
-    check_memory(graph, device)
-    arrays = DeviceGraph.load(graph, device, torch.bfloat16 if FEATURES in job.objects else None)
+    load = Load(graph.tensor("train"), job.hyper.batch_size, job.hyper.fanouts)
+    arrays = placed_graph(
+        graph, device, _wanted(job, ranks), load, training_reserve(job.hyper, graph.info), ranks,
+        dtype=torch.bfloat16 if FEATURES in job.objects else None, log=log,
+    )  # fmt: skip
     weights = Weights(model, arrays.features, job.hyper, kernels, job.plateau)
     seed = derived_seed("sampler", job.seed)
     order = shuffled(graph.tensor("train"), job.seed, 0)
@@ -159,26 +163,26 @@ def device_inferences(
     Raises as `device_trainer`.
     """
     kernels = Library(library)
-    check_memory(graph, device)
-    arrays = DeviceGraph.load(graph, device)
+    seeds = [graph.tensor(split) for split in job.inference.splits]
+    fanouts = job.inference.fanouts or (job.hyper.inference_fanouts,)
+    everyone = torch.cat([torch.empty(0, dtype=torch.int64), *seeds])
+    arrays = placed_graph(
+        graph, device, _wanted(job, Ranks()), Load(everyone, job.hyper.inference_batch_size, fanouts[0]),
+        inference_reserve(job.hyper, graph.info, fanouts), Ranks(),
+    )  # fmt: skip
     weights = Weights(model, arrays.features, job.hyper, kernels)
-    most = max((len(graph.tensor(split)) for split in job.inference.splits), default=0)
+    most = max(map(len, seeds), default=0)
     return lambda fanouts: DeviceInference(
         arrays, weights, fanouts, job.hyper.inference_batch_size, kernels,
         seed=derived_seed("inference", job.inference.seed), max_seeds=most,
     )  # fmt: skip
 
 
-def check_memory(graph: Graph, device: torch.device) -> None:
-    """Raises MachineError when a graph and the map of its nodes do not fit into what is free on the GPU."""
-    if device.type != "cuda":
-        return
-    info = graph.info
-    need = 2 * info.num_nodes * info.feature_dim + 4 * info.num_edges + 20 * info.num_nodes
-    free, _ = torch.cuda.mem_get_info(device)
-    if need > free:
-        said = f"needs {need / GIB:.1f} GiB of GPU memory, {free / GIB:.1f} GiB are free"
-        raise MachineError(said, where=str(graph.path), remedy="train with systems: [pipelined], or on a larger GPU")
+def _wanted(job: TrainingJob, ranks: Ranks) -> Placement:
+    """The job's placement, where it can be: a process alone shares with nobody, a selected kernel reads one matrix."""
+    if FEATURES in job.objects:
+        return "gpu"
+    return "auto" if job.placement == "sharded" and ranks.world == 1 else job.placement
 
 
 def _validation(

@@ -27,6 +27,7 @@ from hone.operators.check import compare
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from hone.gnn.device.spread import Features
     from hone.gnn.job import TrainingJob
     from hone.records import GraphInfo, Tolerance
 
@@ -125,7 +126,7 @@ class ComparedOperators(SelectedOperators):
         if not all(map(torch.equal, memory, got)):
             self.found.append("draw_neighbours, in the loop against the builtin: draws other neighbours")
 
-    def mean_of_features(self, batch: BatchRoom, features: Tensor, out: Tensor) -> None:
+    def mean_of_features(self, batch: BatchRoom, features: Features, out: Tensor) -> None:
         """Both."""
         super().mean_of_features(batch, features, got := _unwritten(out))
         Operators.mean_of_features(self, batch, features, out)

@@ -3,6 +3,7 @@
 #include "learn.cuh"
 #include "operators.cuh"
 #include "sample.cuh"
+#include "spread.cuh"
 
 using namespace hone;
 
@@ -45,6 +46,12 @@ void hone_mean_of_features(Hop hop, const int32_t* nodes, const void* features, 
                            cudaStream_t stream) {
   half ? launch_mean_of_features(hop, nodes, static_cast<const __half*>(features), width, out, stream)
        : launch_mean_of_features(hop, nodes, static_cast<const __nv_bfloat16*>(features), width, out, stream);
+}
+
+void hone_mean_of_spread_features(Hop hop, const int32_t* nodes, SpreadRows features, int half, int width, void* out,
+                                  cudaStream_t stream) {
+  half ? launch_mean_of_spread_features<__half>(hop, nodes, features, width, out, stream)
+       : launch_mean_of_spread_features<__nv_bfloat16>(hop, nodes, features, width, out, stream);
 }
 
 void hone_mean_of_states(Hop hop, const void* states, int width, Dropout dropout, void* out, cudaStream_t stream) {
