@@ -14,11 +14,12 @@ from hone.section import Section
 Fanouts = tuple[int, ...]
 """From the seeds outwards; -1 takes every neighbour."""
 Precision = Literal["float32", "bfloat16"]
+Placement = Literal["auto", "gpu", "sharded", "host_features", "host"]
 SAMPLING = "sample_neighbours"
 """The operator that the compiled sampler can take from elsewhere: its inner loop."""
 OPERATORS: dict[System, tuple[str, ...]] = {
     "fast_sampler": (SAMPLING,), "shared_memory": (SAMPLING,), "pipelined": (SAMPLING,),
-    "device": ("mean_of_features", "mean_of_states", "gradient_of_states"),
+    "device": ("draw_neighbours", "mean_of_features", "mean_of_states", "gradient_of_states"),
 }  # fmt: skip
 """System -> titles of the operators whose kernels it can take from a campaign."""
 SUMMING: tuple[GNNModel, ...] = ("gin",)
@@ -159,6 +160,10 @@ class Training(Overrides):
     """An epoch ends after so many batches; for times alone, where a whole epoch would take too long."""
     deterministic: bool = False
     """For `device`: the same bits every time, also on a GPU. It sorts what gradients are summed over."""
+    placement: Placement = "auto"
+    """For `device`: `gpu`: graph and features in the GPU's memory; `sharded`: features spread over the GPUs of one
+    machine; `host_features`: features in page-locked host memory, those that batches most likely read on the GPU too;
+    `host`: edges there as well. `auto`: the first of these that fits what is free. Batches are the same everywhere."""
     timeline_batches: int = Field(12, ge=0)
     """Batches of the last epoch whose spans are kept for the figure."""
 
@@ -169,6 +174,20 @@ class Training(Overrides):
                 raise ValueError(f"{system} trains in one process: write gpus: [1]")
         if self.deterministic and self.systems != ("device",):
             raise ValueError("deterministic: only device knows it: give it a training of its own")
+        return self
+
+    @model_validator(mode="after")
+    def _possible_placement(self) -> Self:
+        if self.placement == "auto":
+            return self
+        if "device" not in self.systems:
+            raise ValueError(f"placement: {self.placement}: only systems: device knows it")
+        if self.placement == "sharded" and 1 in self.gpus:
+            raise ValueError("placement: sharded spreads features over several GPUs: leave 1 out of gpus")
+        if self.placement != "gpu" and self.kernels == "selected":
+            raise ValueError(
+                "kernels: selected read features of one GPU's memory: write placement: gpu, or leave it out"
+            )
         return self
 
     @model_validator(mode="after")

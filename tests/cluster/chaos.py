@@ -46,8 +46,9 @@ def slurm(*command):
 class Chaos:
     """Disturbs a run; `done` counts what was done."""
 
-    def __init__(self, world):
-        self.world = world
+    def __init__(self, world, calm_s):
+        """`calm_s`: what the run takes when it is left alone; the controller lives for a small part of that."""
+        self.world, self.calm_s = world, calm_s
         self.random = random.Random(SEED)
         self.done = Counter()
         self.drained_until = None
@@ -63,15 +64,15 @@ class Chaos:
         if self.drained_until is not None and time.monotonic() > self.drained_until:
             slurm("scontrol", "update", "nodename=gpu1", "state=resume")
             self.drained_until = None
-        if self.random.random() < 0.02:
+        if self.random.random() < 0.06:
             jobs = slurm("squeue", "--noheader", "--partition=cpu,gpu", "--format=%i").split()
             if jobs:
                 slurm("scancel", self.random.choice(jobs))
                 self.done["cancelled jobs"] += 1
-        if self.random.random() < 0.01:
+        if self.random.random() < 0.02:
             slurm("sbatch", "--partition=urgent", "--exclusive", "--output=/dev/null", "--wrap=sleep 3")
             self.done["urgent jobs"] += 1
-        if self.drained_until is None and self.random.random() < 0.01:
+        if self.drained_until is None and self.random.random() < 0.03:
             slurm("scontrol", "update", "nodename=gpu1", "state=drain", "reason=chaos")
             self.drained_until = time.monotonic() + self.random.uniform(5, 20)
             self.done["drained nodes"] += 1
@@ -80,7 +81,7 @@ class Chaos:
         """Until the command ends well; each run that is not killed must end by itself."""
         while True:
             process = self.start()
-            lives_until = time.monotonic() + self.random.uniform(10, 45)
+            lives_until = time.monotonic() + self.random.uniform(0.06, 0.17) * self.calm_s
             while process.poll() is None:
                 time.sleep(1)
                 self.disturb_jobs()
@@ -107,9 +108,9 @@ def main(folder):
         status, output = calm.run()
         assert status == 0, output
         between = time.monotonic()
-        chaos = Chaos(chaotic)
+        chaos = Chaos(chaotic, between - started)
         chaos.run()
-        say(f"calm: {between - started:.0f} s, chaos: {time.monotonic() - between:.0f} s, {dict(chaos.done)}")
+        say(f"calm: {chaos.calm_s:.0f} s, chaos: {time.monotonic() - between:.0f} s, {dict(chaos.done)}")
         for world in (calm, chaotic):
             say(f"jobs: {dict(Counter(job.state.split()[0] for job in world.jobs()))}")
     finally:
@@ -117,7 +118,9 @@ def main(folder):
     first, second = (untimed(world.folder / "results/tables") for world in (calm, chaotic))
     different = [name for name in first.keys() | second.keys() if first.get(name) != second.get(name)]
     say(f"{len(first)} tables, {sum(map(len, first.values()))} rows; different: {', '.join(different) or 'none'}")
-    return 1 if different else 0
+    if chaos.done["kills"] < KILLS:
+        say(f"it ended after {chaos.done['kills']} kills, {KILLS} are asked")
+    return 1 if different or chaos.done["kills"] < KILLS else 0
 
 
 def say(line):

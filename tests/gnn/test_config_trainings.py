@@ -61,6 +61,22 @@ def test_the_device_system_says_what_it_can_do():
     assert training(**ON_GPU, models=["gat", "gin", "sage_ri"], inference={"splits": []}).models[2] == "sage_ri"
 
 
+def test_placements_are_for_the_device_system():
+    assert training().placement == training(**ON_GPU).placement == "auto"
+    for place in ("gpu", "host_features", "host"):
+        assert training(**ON_GPU, placement=place).placement == place
+    assert training(**ON_GPU, placement="sharded", gpus=[2, 4]).placement == "sharded"
+    selected = {"kernels": "selected", "kernels_from": "graph_ops"}
+    assert training(**ON_GPU, **selected, placement="gpu").kernels == "selected"
+    for match, values in {
+        "placement: host: only systems: device knows it": {"placement": "host"},
+        "leave 1 out of gpus": {**ON_GPU, "placement": "sharded", "gpus": [1, 2]},
+        "write placement: gpu, or leave it out": {**ON_GPU, **selected, "placement": "host_features"},
+    }.items():
+        with pytest.raises(ValidationError, match=match):
+            training(**values)
+
+
 def test_sums_are_scaled_for_models_that_sum_and_where_we_sum():
     item = training(models=["sage", "gin"], tuned={"gin": {"scaled_sums": True}})
     assert [item.hyper("cora", model).scaled_sums for model in item.models] == [False, True]

@@ -6,7 +6,16 @@ from typing import Literal
 
 from pydantic import Field
 
-from hone.config_trainings import HyperParameters, Inference, Plateau, Precision, Training, TrainingKey, Validation
+from hone.config_trainings import (
+    HyperParameters,
+    Inference,
+    Placement,
+    Plateau,
+    Precision,
+    Training,
+    TrainingKey,
+    Validation,
+)
 from hone.records import Definition, KernelUse, Versioned, digest
 from hone.records.gnn import GNNModel, GraphInfo, Kernels, System
 
@@ -40,6 +49,7 @@ class TrainingJob(Versioned):
     """Operator -> what the launcher of its object takes."""
     max_batches: int | None = None
     deterministic: bool = False
+    placement: Placement = "auto"
 
     @classmethod
     def of(cls, key: TrainingKey, training: Training) -> TrainingJob:

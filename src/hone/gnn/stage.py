@@ -56,7 +56,7 @@ def train(
     A training that was interrupted goes on from its last whole epoch. Raises MachineError, RecordError.
     """
     if job.gpus == 1:
-        train_process(job, graph, sampler, output=output, checkpoint=checkpoint, ranks=Ranks())
+        train_process(job, graph, sampler, output=output, checkpoint=checkpoint, ranks=Ranks(), log=log)
         return
     with tempfile.TemporaryDirectory(prefix="hone-training-") as folder:
         told = Path(folder) / "job.json"
@@ -66,8 +66,9 @@ def train(
 
 
 def train_process(
-    job: TrainingJob, folder: Path, sampler: Path | None, *, output: Path, checkpoint: Path, ranks: Ranks
-) -> None:
+    job: TrainingJob, folder: Path, sampler: Path | None, *, output: Path, checkpoint: Path, ranks: Ranks,
+    log: Path | None = None,
+) -> None:  # fmt: skip
     """One process's part of a training; rank 0 writes."""
     from hone.gnn import checkpoint as files
     from hone.gnn.train import Progress
@@ -76,7 +77,7 @@ def train_process(
     device = _device(job, ranks)
     unfinished = checkpoint.with_name(f"{checkpoint.name}.unfinished")
     digest = job.digest(graph.info)
-    with process_group(ranks, job.device), _trainer(job, graph, sampler, device, ranks) as trainer:
+    with process_group(ranks, job.device), _trainer(job, graph, sampler, device, ranks, log) as trainer:
         progress = _resumed(unfinished, digest, trainer.learner) or Progress()
 
         def keep(progress: Progress) -> None:
@@ -185,7 +186,7 @@ def _pipeline(
 
 @contextmanager
 def _trainer(
-    job: TrainingJob, graph: Graph, sampler: Path | None, device: torch.device, ranks: Ranks
+    job: TrainingJob, graph: Graph, sampler: Path | None, device: torch.device, ranks: Ranks, log: Path | None = None
 ) -> Iterator[Trainer]:
     from hone.gnn.learner import Learner
     from hone.gnn.observer import SpanObserver
@@ -197,7 +198,7 @@ def _trainer(
         from hone.gnn.device.training import device_trainer
 
         assert sampler is not None, "compiled_sampler sees to it"
-        yield device_trainer(job, graph, model, sampler, device, ranks)
+        yield device_trainer(job, graph, model, sampler, device, ranks, log)
         return
     if job.system in ("full_batch", "pyg"):
         from hone.gnn.pyg import with_pyg_convolutions

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from hone.analysis.device_roofline import read_kernel_times
-from hone.errors import ConfigError, MachineError
+from hone.errors import ConfigError
 from hone.gnn import stage
-from hone.gnn.device import roofline, training
+from hone.gnn.device import roofline
 from hone.gnn.device.native import Library
 from hone.gnn.stage import infer, train
 from hone.records import InferenceRun, TrainingRun
@@ -21,8 +21,8 @@ def told(device, **options):
     return job("device", **options, device="cuda").model_copy(update={"device": device.type})
 
 
-def run(work, graph, library, folder):
-    train(work, graph.path, library, output=folder / "run.json", checkpoint=folder / "run.pt")
+def run(work, graph, library, folder, **options):
+    train(work, graph.path, library, output=folder / "run.json", checkpoint=folder / "run.pt", **options)
     return TrainingRun.model_validate_json((folder / "run.json").read_text())
 
 
@@ -118,9 +118,3 @@ def test_the_kernels_of_a_training_have_a_row_each(small_graph, compiled, device
 def test_the_kernels_of_other_models_have_none(small_graph, compiled, tmp_path):
     with pytest.raises(ConfigError, match="knows the kernels of sage, not of gin"):
         stage.roofline(told(torch.device("cpu"), model="gin"), small_graph.path, compiled, output=tmp_path / "no.csv")
-
-
-def test_a_graph_that_does_not_fit_is_said_before_it_is_loaded(small_graph, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (1000, 1000))
-    with pytest.raises(MachineError, match=r"GiB of GPU memory, 0\.0 GiB are free"):
-        training.check_memory(small_graph, torch.device("cuda"))

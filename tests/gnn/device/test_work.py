@@ -49,14 +49,14 @@ def test_what_each_kernel_must_move(counts):
     work = {item.kernel: item for item in batch_work(counts, WIDTHS, parameters=400, deterministic=False)}
     assert list(work) == [
         "begin_batch", "draw, hop 1", "number_nodes, hop 1", "relabel, hop 1", "offset_readers, hop 1",
-        "list_readers, hop 1", "draw, hop 2", "end_batch", "mean_of_features",
+        "list_readers, hop 1", "draw_neighbours, hop 2", "end_batch", "mean_of_features",
         "product, layer 1 forward", "mean_of_states, layer 2", "product, layer 2 forward",
         "loss_and_gradient", "sum_losses", "products, layer 2 backward", "gradient_of_states, layer 2",
         "products, layer 1 backward", "note_loss", "adam",
     ]  # fmt: skip
     by_hand = {
         "draw, hop 1": 2 * (4 + 4 + 32) + 64 + 4 * 4 + 2 * 32 * 4,
-        "draw, hop 2": 6 * (4 + 4 + 32) + 192 + 4 * 12,
+        "draw_neighbours, hop 2": 6 * (4 + 4 + 32) + 192 + 4 * 12,
         "offset_readers, hop 1": 8 * 6,
         "mean_of_features": 10 * 8 * 2 + 6 * (4 + 4) + 12 * 4 + 6 * 16 * 2,
         "product, layer 1 forward": 2 * (6 * 16 + 16 * 16 + 6 * 16),
@@ -90,7 +90,7 @@ def test_time_goes_to_the_kernel_that_took_it(counts):
     with pytest.raises(MachineError, match="saw 2 batches of 3"):
         attributed(work, seen(work), 3)
     other = batch_work(counts, WIDTHS, 400, deterministic=False)
-    with pytest.raises(MachineError, match="sort_readers ran where draw, hop 2 was expected"):
+    with pytest.raises(MachineError, match="sort_readers ran where draw_neighbours, hop 2 was expected"):
         attributed(other, seen(work), 2)
 
 

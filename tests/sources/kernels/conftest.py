@@ -1,11 +1,15 @@
-"""A small package of headers, an entry that uses it, and both as a source of the config."""
+"""A small package of headers, an entry that uses it, and both as a source of the config; CUDA kernels on a CPU."""
 
+import subprocess
 import textwrap
 from pathlib import Path
 
 import pytest
 
 from hone.config_sources import FolderPackage, KernelsSource
+from tests.graph_ops import ROOT, definitions
+
+EMULATOR = ROOT / "tests/gnn/device/emulator"
 
 HEADER = """\
 // The function, and something that nobody calls.
@@ -85,3 +89,20 @@ def source(tmp_path: Path, package: FolderPackage) -> KernelsSource:
     folder.mkdir()
     (folder / "1_scale.yaml").write_text(textwrap.dedent(ENTRY))
     return KernelsSource(kind="kernels", path=str(folder), levels={1: 1}, packages={"small": package})
+
+
+@pytest.fixture(scope="session")
+def emulated(tmp_path_factory):
+    """Title -> the shared object of a CUDA kernel, compiled by g++ for the emulator, when it is asked for."""
+    known = {}
+
+    def get(title):
+        if title not in known:
+            source = tmp_path_factory.mktemp("emulated") / f"{title}.cu"
+            source.write_text(definitions()[title].kernels["upstream"])
+            known[title] = source.with_suffix(".so")
+            flags = ["-std=c++17", "-O1", "-Wno-unknown-pragmas", "-shared", "-fPIC", "-x", "c++"]
+            subprocess.run(["g++", *flags, "-I", EMULATOR, "-o", known[title], source], check=True)
+        return known[title]
+
+    return get

@@ -1,7 +1,5 @@
 """The operators of the training loops: kernels and references agree, on a CPU and in the emulator of a GPU."""
 
-import subprocess
-
 import pytest
 import torch
 
@@ -10,9 +8,8 @@ from hone.build.kernels import kernel_solution
 from hone.launcher import signatures
 from hone.records import BuildStatus, Language
 from tests.gnn.sampling.specified import below, halves, positions
-from tests.graph_ops import ROOT, Calls, definitions
+from tests.graph_ops import Calls, definitions
 
-EMULATOR = ROOT / "tests/gnn/device/emulator"
 ON_A_CPU = ("sample_neighbours", "copy_rows")
 HUB = {"offsets": 401, "edges": 9001, "count": 203}
 ROOMS = {"count": 77, "room": 203, "sizes": 2, "keys": 1}
@@ -34,23 +31,6 @@ def built(tmp_path_factory):
     builds = build_all(solutions, items, store=store, timeout_s=60, workers=2, progress=False)
     assert {build.status for build in builds} == {BuildStatus.BUILT}, [build.log for build in builds]
     return {item.title: store / build.artifact for item, build in zip(items.values(), builds, strict=True)}
-
-
-@pytest.fixture(scope="module")
-def emulated(tmp_path_factory):
-    """Title -> the shared object of a CUDA kernel, compiled by g++ for the emulator, when it is asked for."""
-    known = {}
-
-    def get(title):
-        if title not in known:
-            source = tmp_path_factory.mktemp("emulated") / f"{title}.cu"
-            source.write_text(definitions()[title].kernels["upstream"])
-            known[title] = source.with_suffix(".so")
-            flags = ["-std=c++17", "-O1", "-Wno-unknown-pragmas", "-shared", "-fPIC", "-x", "c++"]
-            subprocess.run(["g++", *flags, "-I", EMULATOR, "-o", known[title], source], check=True)
-        return known[title]
-
-    return get
 
 
 def test_every_source_stands_alone_and_exports_its_launchers():

@@ -98,10 +98,11 @@ class AutogradPass:
     def gather(self, batch: BatchRoom) -> None:
         """The features of all the batch's nodes, to its `first_input`."""
         features, hops = self._graph.features, len(batch.hops)
-        self._library.call(
-            "gather_features", batch.sizes[hops : hops + 1], batch.nodes, features,
-            int(features.dtype == torch.float16), *batch.first_input.shape, batch.first_input,
-        )  # fmt: skip
+        is_half, out, count = int(features.dtype == torch.float16), batch.first_input, batch.sizes[hops : hops + 1]
+        if isinstance(features, torch.Tensor):
+            self._library.call("gather_features", count, batch.nodes, features, is_half, *out.shape, out)
+        else:
+            self._library.call("gather_spread_features", count, batch.nodes, features.view, is_half, *out.shape, out)
 
     def forward(self, batch: BatchRoom, *, training: bool) -> Tensor:
         """Log-probabilities (seeds' room, classes) float32."""

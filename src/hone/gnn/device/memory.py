@@ -13,6 +13,7 @@ from hone.gnn.device.native import DropoutView, GraphView, HopView, address
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from hone.gnn.device.spread import Features
     from hone.gnn.graph import Graph
 
 
@@ -21,13 +22,13 @@ BYTES_A_COPY = 1 << 28
 
 @dataclass(frozen=True)
 class DeviceGraph:
-    """A graph whose arrays lie on one device."""
+    """A graph whose arrays lie on one device, or where it can read them (`hone.gnn.device.placement`)."""
 
     indptr: Tensor
     """(nodes + 1,) int64."""
     indices: Tensor
     """(edges,) int32."""
-    features: Tensor
+    features: Features
     """(nodes, width) float16 or bfloat16; the width is a multiple of 8, filled up with zeros."""
     labels: Tensor
     """(nodes,) int64."""
@@ -36,15 +37,12 @@ class DeviceGraph:
     def load(cls, graph: Graph, device: torch.device, dtype: torch.dtype | None = None) -> DeviceGraph:
         """Copy a graph; features become `dtype`, or stay as they are but for float32, which becomes bfloat16."""
         features = graph.tensor("features")
-        own = features.dtype if features.dtype in (torch.float16, torch.bfloat16) else torch.bfloat16
-        narrow = dtype or own
-        width = -(-features.shape[1] // 8) * 8
-        indptr, indices, labels = (graph.tensor(name) for name in ("indptr", "indices", "labels"))
+        narrow = dtype or narrow_dtype(features)
         return cls(
-            indptr=_brought(indptr, torch.empty_like(indptr, device=device)),
-            indices=_brought(indices, torch.empty_like(indices, device=device)),
-            features=_brought(features, torch.zeros(len(features), width, dtype=narrow, device=device)),
-            labels=_brought(labels, torch.empty_like(labels, device=device)),
+            indptr=on_device(graph.tensor("indptr"), device),
+            indices=on_device(graph.tensor("indices"), device),
+            features=brought(features, torch.zeros(len(features), padded_width(features), dtype=narrow, device=device)),
+            labels=on_device(graph.tensor("labels"), device),
         )
 
     @property
@@ -53,12 +51,32 @@ class DeviceGraph:
         return GraphView(address(self.indptr), address(self.indices))
 
 
-def _brought(source: Tensor, target: Tensor) -> Tensor:
+def narrow_dtype(features: Tensor) -> torch.dtype:
+    """What features of 16 bits become."""
+    return features.dtype if features.dtype in (torch.float16, torch.bfloat16) else torch.bfloat16
+
+
+def padded_width(features: Tensor) -> int:
+    """Columns that their rows have on the device."""
+    return -(-features.shape[1] // 8) * 8
+
+
+def rows_at_a_time(source: Tensor) -> int:
+    """Of an array that is copied in parts."""
+    return max(1, BYTES_A_COPY // (source[:1].nbytes or 1))
+
+
+def on_device(source: Tensor, device: torch.device) -> Tensor:
+    """A copy as it is."""
+    return brought(source, torch.empty_like(source, device=device))
+
+
+def brought(source: Tensor, target: Tensor) -> Tensor:
     """The target with the source's rows in its first columns.
 
     They go through page-locked memory, into which all cores copy: out of a file's map a GPU takes a few GB a second.
     """
-    rows = max(1, BYTES_A_COPY // (source[:1].nbytes or 1))
+    rows = rows_at_a_time(source)
     pinned = torch.empty_like(source[:rows], pin_memory=target.is_cuda)
     columns = () if source.dim() == 1 else (slice(source.shape[1]),)
     for first in range(0, len(source), rows):
@@ -73,8 +91,13 @@ class Room:
     """How many nodes a batch may have after each hop, the seeds first."""
 
     nodes: tuple[int, ...]
-    """One for each hop, and one more where the last hop's nodes are numbered, too."""
+    """One for each hop, never less than for the hop before, whose nodes come along; and one more where the last hop's
+    nodes are numbered, too."""
     fanouts: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if list(self.nodes) != sorted(self.nodes):
+            raise ValueError(f"a hop's nodes need room in the next, too: {self.nodes}")
 
     @classmethod
     def largest(cls, batch_size: int, fanouts: Sequence[int], num_nodes: int, *, numbered: bool = False) -> Room:

@@ -36,6 +36,12 @@ class HopView(Structure):
     )  # fmt: skip
 
 
+class SpreadRowsView(Structure):
+    """`SpreadRows`: where features in several matrices lie."""
+
+    _fields_ = (("bases", c_void_p), ("places", c_void_p), ("bits", c_uint32))
+
+
 class DropoutView(Structure):
     """`Dropout`; a scale of 0 lets a state through as it is."""
 
@@ -64,6 +70,7 @@ SIGNATURES: dict[str, list[Any]] = {
     "relabel": [P, MapView, HopView, P, P, P, P, P, P, P, P, c_int],
     "end_batch": [P, P, P],
     "mean_of_features": [HopView, P, P, c_int, c_int, P],
+    "mean_of_spread_features": [HopView, P, SpreadRowsView, c_int, c_int, P],
     "mean_of_states": [HopView, P, c_int, DropoutView, P],
     "gradient_of_states": [HopView, P, P, P, P, c_int, DropoutView, P],
     "loss": [P, P, P, P, c_int, c_int, c_int, P, P, P],
@@ -71,6 +78,7 @@ SIGNATURES: dict[str, list[Any]] = {
     "note_loss": [P, P, P, P, P, PlateauView],
     "adam": [c_int64, P, P, P, P, P, P, P, c_float, c_float, c_float, c_float],
     "gather_features": [P, P, P, c_int, c_int, c_int, P],
+    "gather_spread_features": [P, P, SpreadRowsView, c_int, c_int, c_int, P],
     "sum_of_neighbours": [HopView, P, P, c_int, c_int, P],
     "sum_of_readers": [HopView, P, P, P, P, c_int, c_int, P],
     "products_of_slots": [HopView, P, P, c_int, c_int, P],

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from hone.gnn.device.native import MapView
 from hone.records import Language
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hone.gnn.device.memory import BatchRoom, HopRoom
+    from hone.gnn.device.memory import BatchRoom, DeviceGraph, HopRoom
     from hone.gnn.device.native import Library
+    from hone.gnn.device.spread import Features
     from hone.records import Definition
 
 
@@ -31,14 +33,22 @@ class Operators:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    def begin(self, batch: BatchRoom, features: Tensor) -> None:
+    def draw_neighbours(self, batch: BatchRoom, graph: DeviceGraph, progress: Tensor) -> None:
+        """The last hop's draw, whose nodes need no numbers, in the midst of sampling; `progress` is the sampler's."""
+        without_map = MapView(None, 1)
+        self._library.call("draw", progress, graph.view, without_map, batch.nodes, batch.hops[-1].view, 1)
+
+    def begin(self, batch: BatchRoom, features: Features) -> None:
         """On a batch that has been sampled, before the others; they can all be captured."""
 
-    def mean_of_features(self, batch: BatchRoom, features: Tensor, out: Tensor) -> None:
+    def mean_of_features(self, batch: BatchRoom, features: Features, out: Tensor) -> None:
         """The first layer's input; features (nodes, width) -> out (rows, 2 * width)."""
         is_half = int(features.dtype == torch.float16)
         hop, width = batch.hops[-1].view, features.shape[1]
-        self._library.call("mean_of_features", hop, batch.nodes, features, is_half, width, out)
+        if isinstance(features, torch.Tensor):
+            self._library.call("mean_of_features", hop, batch.nodes, features, is_half, width, out)
+        else:
+            self._library.call("mean_of_spread_features", hop, batch.nodes, features.view, is_half, width, out)
 
     def mean_of_states(self, batch: BatchRoom, layer: int, share: float, states: Tensor, out: Tensor) -> None:
         """A later layer's input; states (sources, width) -> out (rows, 2 * width). `share` is dropped."""
@@ -77,13 +87,25 @@ class SelectedOperators(Operators):
         }
         self._definitions = definitions
 
-    def begin(self, batch: BatchRoom, features: Tensor) -> None:
+    def draw_neighbours(self, batch: BatchRoom, graph: DeviceGraph, progress: Tensor) -> None:
+        """As the builtin."""
+        if "draw_neighbours" not in self._kernels:
+            return super().draw_neighbours(batch, graph, progress)
+        hop = batch.hops[-1]
+        index = hop.view.index
+        batch.filled[index, :1].copy_(batch.sizes[index : index + 1])
+        given = {**_rows(batch, hop), "indptr": graph.indptr, "indices": graph.indices, "nodes": batch.nodes}
+        given |= {"progress": progress, "hop": index}
+        sizes = {"offsets": len(graph.indptr), "edges": len(graph.indices), "words": len(progress)}
+        return self._launch("draw_neighbours", given, sizes)
+
+    def begin(self, batch: BatchRoom, features: Features) -> None:
         """Copies what kernels read of the batch to where they may expect it."""
         batch.filled[:, :2].copy_(batch.sizes.unfold(0, 2, 1))
         batch.filled[-1, 1].fill_(len(features))  # the last hop's nodes are not numbered: it reads the table itself
         batch.keys_apart[:, 0].copy_(batch.keys)
 
-    def mean_of_features(self, batch: BatchRoom, features: Tensor, out: Tensor) -> None:
+    def mean_of_features(self, batch: BatchRoom, features: Features, out: Tensor) -> None:
         """As the builtin; `features` are of the type that the kernel is for."""
         if "mean_of_features" not in self._kernels:
             return super().mean_of_features(batch, features, out)
@@ -114,9 +136,9 @@ class SelectedOperators(Operators):
         from hone.operators.contract import OperatorError
 
         item = self._definitions[name]
-        width = (given["features"] if "features" in given else given["states"]).shape[1]
-        known = {**sizes, "count": given["count"], "fanout": given["fanout"], "width": width, "both": 2 * width}
-        known |= {"sizes": 2, "keys": 1}
+        known = {**sizes, "count": given["count"], "fanout": given["fanout"], "sizes": 2, "keys": 1}
+        for table in (given[name] for name in ("features", "states") if name in given):
+            known |= {"width": table.shape[1], "both": 2 * table.shape[1]}
         wanted = [*(argument.name for argument in (*item.inputs, *item.parameters, *item.outputs)), *item.axes]
         unknown = [word for word in wanted if word not in given and word not in known]
         if unknown:
@@ -124,7 +146,8 @@ class SelectedOperators(Operators):
         values = [given[argument.name] for argument in (*item.inputs, *item.parameters)]
         outputs = [given[argument.name] for argument in item.outputs]
         axes = {axis: known[axis] for axis in item.axes}
-        self._kernels[name].launch(values, outputs, axes, item.dtypes[0] if item.dtypes else "", outputs[0].device)
+        dtype = item.dtypes[0] if item.dtypes else ""
+        self._kernels[name].launch(values, outputs, axes, dtype, given["degrees"].device)
 
 
 def hop_of(batch: BatchRoom, layer: int) -> HopRoom:

@@ -49,6 +49,8 @@ class DeviceModel:
     classes: int
     numbered: bool = False
     """Whether its rooms number the last hop's nodes, too."""
+    operators: Operators | None = None
+    """What its batches are drawn with, unless the library's."""
 
 
 def sage_model(
@@ -59,7 +61,7 @@ def sage_model(
     def made(room: Room) -> Pass:
         return SagePass(weights, graph, room, dropout, library, operators)
 
-    return DeviceModel(weights, made, weights.classes)
+    return DeviceModel(weights, made, weights.classes, operators=operators)
 
 
 def device_model(

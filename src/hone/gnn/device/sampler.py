@@ -10,6 +10,7 @@ from hone.errors import ConfigError
 from hone.gnn.batch import Batch, Block
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library, MapView, address
+from hone.gnn.device.operators import Operators
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,11 +28,12 @@ class DeviceSampler:
 
     def __init__(
         self, graph: DeviceGraph, room: Room, library: Library, *, seed: int, max_seeds: int, world: int = 1,
-        rank: int = 0, deterministic: bool = False,
+        rank: int = 0, deterministic: bool = False, operators: Operators | None = None,
     ) -> None:  # fmt: skip
         """`max_seeds`: the most that an epoch of this process has. Raises ConfigError for fan-outs that it cannot do.
 
-        `deterministic`: the order in which gradients are summed up is the same every time, too.
+        `deterministic`: the order in which gradients are summed up is the same every time, too. `operators` are the
+        library's unless others are given.
         """
         for fanout in room.fanouts:
             if not 1 <= fanout <= library.max_fanout:
@@ -41,10 +43,12 @@ class DeviceSampler:
         self.graph, self.room, self._library = graph, room, library
         self._options = {
             "seed": seed, "max_seeds": max_seeds, "world": world, "rank": rank, "deterministic": deterministic,
+            "operators": operators,
         }  # fmt: skip
+        self._operators = operators or Operators(library)
         self.deterministic, self._rank = deterministic, rank
         bits = max(1, (room.slots - 1).bit_length())
-        self._batches_a_map = (1 << (32 - bits)) - 2
+        self._batches_a_map = max(0, (1 << max(0, 32 - bits)) - 2)
         self._drawn = 0
         num_nodes = len(graph.indptr) - 1
         self._entries = torch.full((num_nodes,), CLEARED, dtype=torch.int32, device=device)
@@ -67,7 +71,15 @@ class DeviceSampler:
         self._progress[EPOCH : ALL_SEEDS + 1].copy_(now, non_blocking=True)
 
     def make_ready(self, batches: int) -> None:
-        """Before so many batches are launched, forget the batches before if their number would not fit into the map."""
+        """Before so many batches are launched, forget the batches before if their number would not fit into the map.
+
+        Raises ConfigError for batches so large that not even these fit.
+        """
+        if batches > self._batches_a_map:
+            problem = (
+                f"a batch of up to {self.room.slots} drawn neighbours leaves the map no room for {batches} batches"
+            )
+            raise ConfigError(problem, where="batch_size", remedy="use a smaller batch_size, or smaller fan-outs")
         if self._drawn + batches > self._batches_a_map:
             self._entries.fill_(CLEARED)
             self._published.zero_()
@@ -83,12 +95,14 @@ class DeviceSampler:
             batch.global_seeds, batch.overflow, self.room.nodes[0], self._rank, batch.keys, len(batch.keys),
         )  # fmt: skip
         for hop in batch.hops:
-            call("draw", progress, self.graph.view, self._map, batch.nodes, hop.view, int(hop.last))
-            if not hop.last:
-                call(
-                    "relabel", progress, self._map, hop.view, batch.nodes, batch.locals, hop.counts, hop.ranks,
-                    hop.offsets, hop.readers, self._published, batch.overflow, int(self.deterministic),
-                )  # fmt: skip
+            if hop.last:
+                self._operators.draw_neighbours(batch, self.graph, progress)
+                continue
+            call("draw", progress, self.graph.view, self._map, batch.nodes, hop.view, 0)
+            call(
+                "relabel", progress, self._map, hop.view, batch.nodes, batch.locals, hop.counts, hop.ranks,
+                hop.offsets, hop.readers, self._published, batch.overflow, int(self.deterministic),
+            )  # fmt: skip
         call("end_batch", progress, batch.overflow, batch.seen_overflow)
 
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.errors import MachineError
+from hone.gnn.device.budget import inference_reserve, training_reserve
 from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library
 from hone.gnn.device.operators import Operators, SelectedOperators
 from hone.gnn.device.passes import DeviceModel, device_model
+from hone.gnn.device.placement import Load, placed_graph
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.work import BatchCounts
 from hone.gnn.distributed import Ranks, sum_over_ranks
@@ -26,6 +27,7 @@ from hone.gnn.train import Epoch, Trainer
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from hone.config_trainings import Placement
     from hone.gnn.device.weights import FlatWeights
     from hone.gnn.graph import Graph
     from hone.gnn.job import TrainingJob
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 COUNTED_BATCHES = 8
 FEATURES = "mean_of_features"
 """The operator that reads the features, whose kernels are for bfloat16."""
-GIB = 1 << 30
 
 
 class DeviceLearner:
@@ -88,32 +89,38 @@ class DeviceTrainer(Trainer):
 
 
 def device_trainer(
-    job: TrainingJob, graph: Graph, model: GNN, library: Path, device: torch.device, ranks: Ranks
-) -> DeviceTrainer:
-    """Everything a job's training needs, in the device's memory.
+    job: TrainingJob, graph: Graph, model: GNN, library: Path, device: torch.device, ranks: Ranks,
+    log: Path | None = None,
+) -> DeviceTrainer:  # fmt: skip
+    """Everything a job's training needs, in the device's memory or where it can read it, which a line in `log` says.
 
     Raises MachineError for a graph that does not fit, ConfigError for fan-outs that the kernels cannot do,
     OperatorError for a selected kernel that cannot be loaded.
     """
     kernels = Library(library)
     operators = SelectedOperators(kernels, job.objects, job.definitions) if job.objects else Operators(kernels)
-    check_memory(graph, device)
-    arrays = DeviceGraph.load(graph, device, torch.bfloat16 if FEATURES in job.objects else None)
-    placed = _placed(job, graph, model, arrays, kernels, ranks, operators)
+    load = Load(graph.tensor("train"), job.hyper.batch_size, job.hyper.fanouts)
+    reserve = training_reserve(job.model, job.hyper, graph.info)
+    arrays = placed_graph(
+        graph, device, _wanted(job, ranks), load, reserve, ranks,
+        dtype=torch.bfloat16 if FEATURES in job.objects else None, log=log,
+    )  # fmt: skip
+    on_device = _on_device(job, graph, model, arrays, kernels, ranks, operators)
     seed = derived_seed("sampler", job.seed)
     order = shuffled(graph.tensor("train"), job.seed, 0)
     plan = Plan(order, job.hyper.batch_size, 0, ranks.rank, ranks.world)
     ample = DeviceSampler(
         arrays,
-        Room.largest(job.hyper.batch_size, job.hyper.fanouts, graph.info.num_nodes, numbered=placed.numbered),
+        Room.largest(job.hyper.batch_size, job.hyper.fanouts, graph.info.num_nodes, numbered=on_device.numbered),
         kernels, seed=seed, max_seeds=len(order), world=ranks.world, rank=ranks.rank, deterministic=job.deterministic,
+        operators=on_device.operators,
     )  # fmt: skip
     counts = _counted(ample, plan, job.layers)
     sampler = ample.with_room(measured_room(ample, plan, job.layers))
-    loop = DeviceLoop(arrays, placed, sampler, ranks)
-    learner = DeviceLearner(placed.weights, device, ranks)
+    loop = DeviceLoop(arrays, on_device, sampler, ranks)
+    learner = DeviceLearner(on_device.weights, device, ranks)
     return DeviceTrainer(
-        graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, placed, kernels, ranks),
+        graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, on_device, kernels, ranks),
         seed=job.seed, batch_size=job.hyper.batch_size, epochs=job.hyper.epochs,
         validate_every=job.validation.every_epochs if job.validation else 1,
         patience_epochs=job.hyper.patience_epochs, max_batches=job.max_batches, loop=loop,
@@ -130,7 +137,9 @@ class DeviceInference:
     ) -> None:  # fmt: skip
         room = Room.largest(batch_size, fanouts, len(graph.labels), numbered=model.numbered)
         self._graph, self._classes = graph, model.classes
-        self._sampler = DeviceSampler(graph, room, library, seed=seed, max_seeds=max_seeds)
+        self._sampler = DeviceSampler(
+            graph, room, library, seed=seed, max_seeds=max_seeds, operators=model.operators
+        )  # fmt: skip
         self._place = BatchRoom(room, len(fanouts), graph.labels.device, graph.features.shape[1])
         self._pass = model.passes(room)
 
@@ -158,17 +167,22 @@ def device_inferences(
     Raises as `device_trainer`.
     """
     kernels = Library(library)
-    check_memory(graph, device)
-    arrays = DeviceGraph.load(graph, device)
-    placed = _placed(job, graph, model, arrays, kernels, Ranks())
-    most = max((len(graph.tensor(split)) for split in job.inference.splits), default=0)
+    seeds = [graph.tensor(split) for split in job.inference.splits]
+    fanouts = job.inference.fanouts or (job.hyper.inference_fanouts,)
+    everyone = torch.cat([torch.empty(0, dtype=torch.int64), *seeds])
+    arrays = placed_graph(
+        graph, device, _wanted(job, Ranks()), Load(everyone, job.hyper.inference_batch_size, fanouts[0]),
+        inference_reserve(job.model, job.hyper, graph.info, fanouts), Ranks(),
+    )  # fmt: skip
+    on_device = _on_device(job, graph, model, arrays, kernels, Ranks())
+    most = max(map(len, seeds), default=0)
     return lambda fanouts: DeviceInference(
-        arrays, placed, fanouts, job.hyper.inference_batch_size, kernels,
+        arrays, on_device, fanouts, job.hyper.inference_batch_size, kernels,
         seed=derived_seed("inference", job.inference.seed), max_seeds=most,
     )  # fmt: skip
 
 
-def _placed(
+def _on_device(
     job: TrainingJob, graph: Graph, model: GNN, arrays: DeviceGraph, library: Library, ranks: Ranks,
     operators: Operators | None = None,
 ) -> DeviceModel:  # fmt: skip
@@ -178,16 +192,11 @@ def _placed(
     )
 
 
-def check_memory(graph: Graph, device: torch.device) -> None:
-    """Raises MachineError when a graph and the map of its nodes do not fit into what is free on the GPU."""
-    if device.type != "cuda":
-        return
-    info = graph.info
-    need = 2 * info.num_nodes * info.feature_dim + 4 * info.num_edges + 20 * info.num_nodes
-    free, _ = torch.cuda.mem_get_info(device)
-    if need > free:
-        said = f"needs {need / GIB:.1f} GiB of GPU memory, {free / GIB:.1f} GiB are free"
-        raise MachineError(said, where=str(graph.path), remedy="train with systems: [pipelined], or on a larger GPU")
+def _wanted(job: TrainingJob, ranks: Ranks) -> Placement:
+    """The job's placement, where it can be: a process alone shares with nobody, a selected kernel reads one matrix."""
+    if FEATURES in job.objects:
+        return "gpu"
+    return "auto" if job.placement == "sharded" and ranks.world == 1 else job.placement
 
 
 def _validation(

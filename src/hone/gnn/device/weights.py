@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from hone.config_trainings import HyperParameters, Plateau
     from hone.gnn.device.native import Library
+    from hone.gnn.device.spread import Features
     from hone.gnn.layers import SAGEConv
     from hone.gnn.models import GNN
 
@@ -79,7 +80,7 @@ class Weights(FlatWeights):
     """
 
     def __init__(
-        self, model: GNN, features: Tensor, hyper: HyperParameters, library: Library, plateau: Plateau | None = None
+        self, model: GNN, features: Features, hyper: HyperParameters, library: Library, plateau: Plateau | None = None
     ) -> None:
         """`model` is a SAGE, whose parameters are copied; `features` are those on the device."""
         self._model = model

@@ -115,7 +115,9 @@ def _sampling(counts: BatchCounts, width: int, deterministic: bool) -> list[Work
     for number, hop in enumerate(counts.hops, start=1):
         last = number == len(counts.hops)
         of_map = 0.0 if last else 2 * SECTOR * hop.distinct
-        nbytes = {"draw": hop.rows * (4 + 4 + SECTOR) + hop.index_bytes + 4 * hop.edges + of_map}
+        drawn = hop.rows * (4 + 4 + SECTOR) + hop.index_bytes + 4 * hop.edges + of_map
+        found.append(Work(f"{'draw_neighbours' if last else 'draw'}, hop {number}", "sampling", "draw", drawn))
+        nbytes: dict[str, float] = {}
         if not last:
             listed = 4 * hop.rows + 4 * hop.edges  # degrees and neighbours, which all of these read
             fresh = hop.sources - hop.rows

@@ -27,6 +27,7 @@ from hone.operators.check import compare
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from hone.gnn.device.spread import Features
     from hone.gnn.job import TrainingJob
     from hone.records import GraphInfo, Tolerance
 
@@ -51,7 +52,8 @@ def differences(job: TrainingJob, folder: Path, library: Path, tolerance: Tolera
     )  # fmt: skip
     weights = Weights(model, graph.features, job.hyper, kernels)
     room = Room.largest(job.hyper.batch_size, job.hyper.fanouts, info.num_nodes)
-    sampler = DeviceSampler(graph, room, kernels, seed=SEED, max_seeds=BATCHES * job.hyper.batch_size)
+    most = BATCHES * job.hyper.batch_size
+    sampler = DeviceSampler(graph, room, kernels, seed=SEED, max_seeds=most, operators=operators)
     place = BatchRoom(room, job.layers, device, weights.widths[0])
     part = SagePass(weights, graph, room, job.hyper.dropout, kernels, operators)
     wanted = BATCHES * job.hyper.batch_size - job.hyper.batch_size // 2
@@ -66,9 +68,17 @@ def differences(job: TrainingJob, folder: Path, library: Path, tolerance: Tolera
     if device.type == "cuda":
         alone = SelectedOperators(kernels, job.objects, job.definitions)
         part = SagePass(weights, graph, room, job.hyper.dropout, kernels, alone)
-        graph_of(partial(_step, part, place))()
+        sampler = DeviceSampler(graph, room, kernels, seed=SEED, max_seeds=most, operators=alone)
+        sampler.begin(plan)
+        sampler.make_ready(1)
+        graph_of(partial(_sampled_step, sampler, part, place))()
         torch.cuda.synchronize(device)
     return list(dict.fromkeys(operators.found))
+
+
+def _sampled_step(sampler: DeviceSampler, part: SagePass, place: BatchRoom) -> None:
+    sampler.sample(place)
+    _step(part, place)
 
 
 def _step(part: SagePass, place: BatchRoom) -> None:
@@ -104,7 +114,19 @@ class ComparedOperators(SelectedOperators):
         super().__init__(*given)
         self.found: list[str] = []
 
-    def mean_of_features(self, batch: BatchRoom, features: Tensor, out: Tensor) -> None:
+    def draw_neighbours(self, batch: BatchRoom, graph: DeviceGraph, progress: Tensor) -> None:
+        """Both, one after the other in the same memory, with what lay there before the first."""
+        memory = batch.hops[-1].neighbours, batch.hops[-1].degrees
+        before = [tensor.clone() for tensor in memory]
+        super().draw_neighbours(batch, graph, progress)
+        got = [tensor.clone() for tensor in memory]
+        for tensor, left in zip(memory, before, strict=True):
+            tensor.copy_(left)
+        Operators.draw_neighbours(self, batch, graph, progress)
+        if not all(map(torch.equal, memory, got)):
+            self.found.append("draw_neighbours, in the loop against the builtin: draws other neighbours")
+
+    def mean_of_features(self, batch: BatchRoom, features: Features, out: Tensor) -> None:
         """Both."""
         super().mean_of_features(batch, features, got := _unwritten(out))
         Operators.mean_of_features(self, batch, features, out)

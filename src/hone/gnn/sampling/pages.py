@@ -39,7 +39,16 @@ def in_large_pages(graph: Graph) -> Graph:
 
 def in_pages(array: NDArray[Any], where: str) -> NDArray[Any]:
     """A read-only copy of one array; `where` it comes from is for the message of the MachineError."""
-    size = -(-max(array.nbytes, 1) // LARGE_PAGE_BYTES) * LARGE_PAGE_BYTES
+    memory = empty_pages(array.nbytes, where)
+    copied = np.frombuffer(memory, dtype=array.dtype, count=array.size).reshape(array.shape)
+    np.copyto(copied, array)
+    copied.flags.writeable = False
+    return copied
+
+
+def empty_pages(size_bytes: int, where: str) -> mmap.mmap:
+    """Zeros, in pages that nothing else lies in; raises MachineError as `in_pages`."""
+    size = -(-max(size_bytes, 1) // LARGE_PAGE_BYTES) * LARGE_PAGE_BYTES
     try:
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
@@ -47,7 +56,4 @@ def in_pages(array: NDArray[Any], where: str) -> NDArray[Any]:
         raise MachineError(f"no memory for {size} bytes: {error.strerror}", where=where, remedy=remedy) from None
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE)
-    copied = np.frombuffer(memory, dtype=array.dtype, count=array.size).reshape(array.shape)
-    np.copyto(copied, array)
-    copied.flags.writeable = False
-    return copied
+    return memory

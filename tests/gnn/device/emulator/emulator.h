@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -18,6 +19,20 @@
 #define __shared__ static
 
 using cudaStream_t = void*;
+enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation = 2 };
+
+// Memory of a stream, which holds rubbish.
+template <class T>
+cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaStream_t) {
+  *place = static_cast<T*>(std::malloc(bytes));
+  if (*place == nullptr) return cudaErrorMemoryAllocation;
+  std::memset(static_cast<void*>(*place), 0xA5, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaFreeAsync(void* place, cudaStream_t) {
+  std::free(place);
+  return cudaSuccess;
+}
 
 struct uint3 {
   unsigned x = 0, y = 0, z = 0;

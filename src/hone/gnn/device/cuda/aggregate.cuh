@@ -61,9 +61,10 @@ __device__ inline void store(void* rows, int64_t row, int64_t width, int64_t col
 
 // The first layer's input: [mean of the neighbours' features | own features] in bfloat16, zeros for rows up to
 // `max_dst` that the batch does not have. Neighbours are global ids: no node of the last hop needs a local one, and no
-// matrix of features is made. `width` is a multiple of 8; `width / 8` threads for each row.
-template <class T>
-__global__ void mean_of_features(Hop hop, const int32_t* nodes, const void* features, int width, void* out) {
+// matrix of features is made. `width` is a multiple of 8; `width / 8` threads for each row. `Table` is whatever has a
+// `load`: one matrix, or several (spread.cuh).
+template <class T, class Table = const void*>
+__global__ void mean_of_features(Hop hop, const int32_t* nodes, Table features, int width, void* out) {
   const auto [row, column] = cell_of(width / 8);
   if (row >= hop.max_dst) return;
   float mean[8] = {}, own[8] = {};

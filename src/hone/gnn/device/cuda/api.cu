@@ -4,19 +4,9 @@
 #include "operators.cuh"
 #include "padded_api.cuh"
 #include "sample.cuh"
+#include "spread.cuh"
 
 using namespace hone;
-
-namespace {
-
-template <int kFanout>
-void draw_up_to(const Progress* progress, Graph graph, Map map, const int32_t* nodes, const Hop& hop, bool last,
-                cudaStream_t stream) {
-  const auto kernel = draw<kFanout>;
-  HONE_LAUNCH(kernel, blocks_for(hop.max_dst, kDrawThreads), kDrawThreads, stream)(progress, graph, map, nodes, hop, last);
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -32,12 +22,7 @@ void hone_begin_batch(const Progress* progress, Map map, const int64_t* order, i
 
 void hone_draw(const Progress* progress, Graph graph, Map map, const int32_t* nodes, Hop hop, int last,
                cudaStream_t stream) {
-  const auto drawn = hop.fanout <= 5    ? draw_up_to<5>
-                     : hop.fanout <= 10 ? draw_up_to<10>
-                     : hop.fanout <= 15 ? draw_up_to<15>
-                     : hop.fanout <= 20 ? draw_up_to<20>
-                                        : draw_up_to<kMaxFanout>;
-  drawn(progress, graph, map, nodes, hop, last != 0, stream);
+  launch_draw(progress, graph, map, nodes, hop, last != 0, stream);
 }
 
 // Local ids, and the inverse of the hop; `sorted`: with each source's readers in ascending order.
@@ -62,6 +47,12 @@ void hone_mean_of_features(Hop hop, const int32_t* nodes, const void* features, 
                            cudaStream_t stream) {
   half ? launch_mean_of_features(hop, nodes, static_cast<const __half*>(features), width, out, stream)
        : launch_mean_of_features(hop, nodes, static_cast<const __nv_bfloat16*>(features), width, out, stream);
+}
+
+void hone_mean_of_spread_features(Hop hop, const int32_t* nodes, SpreadRows features, int half, int width, void* out,
+                                  cudaStream_t stream) {
+  half ? launch_mean_of_spread_features<__half>(hop, nodes, features, width, out, stream)
+       : launch_mean_of_spread_features<__nv_bfloat16>(hop, nodes, features, width, out, stream);
 }
 
 void hone_mean_of_states(Hop hop, const void* states, int width, Dropout dropout, void* out, cudaStream_t stream) {

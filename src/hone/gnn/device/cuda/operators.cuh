@@ -7,13 +7,14 @@
 
 namespace hone {
 
+// A hop by itself: `filled` has the rows that there are, and the sources, where a batch has its sizes.
 inline Hop plain_hop(const int32_t* neighbours, const int32_t* degrees, const int32_t* filled, int64_t rows,
                      int64_t sources, int64_t fanout) {
   Hop hop = {};
   hop.fanout = static_cast<int32_t>(fanout);
   hop.max_dst = static_cast<int32_t>(rows);
   hop.max_src = static_cast<int32_t>(sources);
-  hop.neighbours = const_cast<int32_t*>(neighbours);  // the kernels below only read
+  hop.neighbours = const_cast<int32_t*>(neighbours);  // where an argument is const, kernels only read
   hop.degrees = const_cast<int32_t*>(degrees);
   hop.sizes = const_cast<int32_t*>(filled);
   return hop;
@@ -21,6 +22,67 @@ inline Hop plain_hop(const int32_t* neighbours, const int32_t* degrees, const in
 
 inline Dropout plain_dropout(const int64_t* key, double scale, int64_t threshold) {
   return {reinterpret_cast<const uint64_t*>(key), static_cast<float>(scale), static_cast<uint32_t>(threshold)};
+}
+
+template <int kFanout>
+void launch_draw_up_to(const Progress* progress, const Graph& graph, const Map& map, const int32_t* nodes,
+                       const Hop& hop, bool last, cudaStream_t stream) {
+  const auto kernel = draw<kFanout>;
+  HONE_LAUNCH(kernel, blocks_for(hop.max_dst, kDrawThreads), kDrawThreads, stream)
+  (progress, graph, map, nodes, hop, last);
+}
+
+inline void launch_draw(const Progress* progress, const Graph& graph, const Map& map, const int32_t* nodes,
+                        const Hop& hop, bool last, cudaStream_t stream) {
+  const auto drawn = hop.fanout <= 5    ? launch_draw_up_to<5>
+                     : hop.fanout <= 10 ? launch_draw_up_to<10>
+                     : hop.fanout <= 15 ? launch_draw_up_to<15>
+                     : hop.fanout <= 20 ? launch_draw_up_to<20>
+                                        : launch_draw_up_to<kMaxFanout>;
+  drawn(progress, graph, map, nodes, hop, last, stream);
+}
+
+// The draw of hop `index` without the map, as the last hop has it; `progress` is the loop's, eight words.
+inline void launch_draw_neighbours(const int64_t* indptr, const int32_t* indices, const int32_t* nodes,
+                                   const int32_t* filled, const int64_t* progress, int32_t* neighbours,
+                                   int32_t* degrees, int64_t index, int64_t rows, int64_t fanout, cudaStream_t stream) {
+  Hop hop = plain_hop(neighbours, degrees, filled, rows, 0, fanout);
+  hop.index = static_cast<int32_t>(index);
+  hop.sizes -= index;  // so that sizes[index] is filled[0]
+  launch_draw(reinterpret_cast<const Progress*>(progress), {indptr, indices}, {nullptr, 1}, nodes, hop, true, stream);
+}
+
+// What a hop of a batch has of its draw: every neighbour's entry becomes the first slot that has it. The rows are the
+// first `max_dst` slots, with themselves as local ids. Clears as many words as there are threads for, at most.
+__global__ void meet_nodes(Map map, Hop hop, int32_t* locals, int32_t* cleared, int64_t words) {
+  const uint32_t slot = global_slot(), fanout = hop.fanout, row = slot / fanout;
+  if (slot < words) cleared[slot] = 0;
+  if (slot < static_cast<uint32_t>(hop.max_dst)) locals[slot] = static_cast<int32_t>(slot);
+  if (row >= static_cast<uint32_t>(rows_of(hop)) || static_cast<int32_t>(slot % fanout) >= hop.degrees[row]) return;
+  atomicMin(map.entries + hop.neighbours[slot], hop.first_slot + slot);
+}
+
+// Local ids of one hop, without the lists of readers. `entries` are those of a map without tags: a row's own number for
+// each row's node, all bits set for others.
+inline void launch_number_nodes(int32_t* neighbours, const int32_t* degrees, int32_t* nodes, int32_t* filled,
+                                int32_t* entries, int32_t* counts, int64_t rows, int64_t sources, int64_t fanout,
+                                cudaStream_t stream) {
+  Hop hop = plain_hop(neighbours, degrees, filled, rows, sources, fanout);
+  hop.first_slot = hop.max_dst;
+  const Map map = {reinterpret_cast<uint32_t*>(entries), 31};  // a progress of zeros has no tag then
+  const int64_t slots = rows * fanout, blocks = blocks_for(slots, kThreads), words_of_progress = sizeof(Progress) / 4;
+  const int64_t cleared = 2 * blocks + words_of_progress + 1;
+  int32_t* memory = nullptr;
+  if (cudaMallocAsync(&memory, 4 * (cleared + rows + 2 * slots), stream) != cudaSuccess) return;
+  auto* published = reinterpret_cast<uint64_t*>(memory);
+  auto* progress = reinterpret_cast<Progress*>(memory + 2 * blocks);
+  int32_t* overflow = memory + cleared - 1;
+  int32_t *locals = memory + cleared, *ranks = locals + rows + slots;
+  HONE_LAUNCH(meet_nodes, blocks, kThreads, stream)(map, hop, locals, memory, cleared);
+  HONE_LAUNCH(number_nodes, blocks, kThreads, stream)
+  (progress, map, hop, nodes, locals, counts, published, overflow);
+  HONE_LAUNCH(relabel, blocks, kThreads, stream)(map, hop, locals, counts, ranks);
+  cudaFreeAsync(memory, stream);
 }
 
 template <class T>

@@ -85,7 +85,7 @@ struct Matrix {
 
 // Features of all nodes of a batch, rounded to bfloat16; `width` is a multiple of 8, `count` the nodes that there are.
 // `Table` is whatever has a `load`.
-template <class T, class Table = const void*>
+template <class T, class Table>
 __global__ void gather_features(const int32_t* count, const int32_t* nodes, Table features, int rows, int width,
                                 void* out) {
   const auto [row, column] = cell_of(width / 8);

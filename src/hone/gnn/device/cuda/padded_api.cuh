@@ -2,6 +2,7 @@
 #pragma once
 
 #include "normalise.cuh"
+#include "spread.cuh"
 
 namespace hone {
 
@@ -85,10 +86,10 @@ void launch_gradient_of_normalised(const int32_t* count, const void* gradient, c
    matrix_of<T>(out, width));
 }
 
-template <class T>
-void launch_gather_features(const int32_t* count, const int32_t* nodes, const void* features, int rows, int width,
-                            void* out, cudaStream_t stream) {
-  const auto kernel = gather_features<T>;
+template <class T, class Table>
+void launch_gather_features(const int32_t* count, const int32_t* nodes, Table features, int rows, int width, void* out,
+                            cudaStream_t stream) {
+  const auto kernel = gather_features<T, Table>;
   HONE_LAUNCH(kernel, blocks_of(rows, width), kThreads, stream)(count, nodes, features, rows, width, out);
 }
 
@@ -98,8 +99,14 @@ extern "C" {
 
 void hone_gather_features(const int32_t* count, const int32_t* nodes, const void* features, int half, int rows,
                           int width, void* out, cudaStream_t stream) {
-  const auto launch = half ? hone::launch_gather_features<__half> : hone::launch_gather_features<__nv_bfloat16>;
-  launch(count, nodes, features, rows, width, out, stream);
+  half ? hone::launch_gather_features<__half>(count, nodes, features, rows, width, out, stream)
+       : hone::launch_gather_features<__nv_bfloat16>(count, nodes, features, rows, width, out, stream);
+}
+
+void hone_gather_spread_features(const int32_t* count, const int32_t* nodes, hone::SpreadRows features, int half,
+                                 int rows, int width, void* out, cudaStream_t stream) {
+  half ? hone::launch_gather_features<__half>(count, nodes, features, rows, width, out, stream)
+       : hone::launch_gather_features<__nv_bfloat16>(count, nodes, features, rows, width, out, stream);
 }
 
 // `weights` may be null: a sum without them.
