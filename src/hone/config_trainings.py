@@ -194,25 +194,36 @@ class Training(Overrides):
     def _device_system(self) -> Self:
         if "device" not in self.systems:
             return self
-        if self.models != ("sage",):
-            raise ValueError("systems: device trains sage alone: give the other models a training of their own")
         if (self.device, self.precision) != ("cuda", "bfloat16"):
             raise ValueError("systems: device computes in bfloat16 on a GPU: write device: cuda, precision: bfloat16")
-        for graph in self.graphs:
-            hyper = self.hyper(graph, "sage")
-            fanouts = (hyper.fanouts, hyper.validation_fanouts, hyper.inference_fanouts, *self.inference.fanouts)
-            wrong = [fanout for hops in fanouts for fanout in hops if not 1 <= fanout <= MAX_DEVICE_FANOUT]
-            if wrong:
-                raise ValueError(f"systems: device draws 1 to {MAX_DEVICE_FANOUT} neighbours of a node, not {wrong[0]}")
+        for graph, model in itertools.product(self.graphs, self.models):
+            hyper = self.hyper(graph, model)
+            for name, fanout in self._drawn(hyper):
+                if not 1 <= fanout <= MAX_DEVICE_FANOUT:
+                    said = f"draws 1 to {MAX_DEVICE_FANOUT} neighbours of a node, not {fanout}"
+                    raise ValueError(f"systems: device {said}: write other {name} for {model}")
             if hyper.hidden % 8:
                 raise ValueError(f"systems: device needs a multiple of 8 as hidden, not {hyper.hidden}")
         return self
+
+    def _drawn(self, hyper: HyperParameters) -> Iterator[tuple[str, int]]:
+        """Every fan-out that is drawn, with the name of its list."""
+        used = [("fanouts", hyper.fanouts)]
+        if self.validation is not None and not self.validation.layerwise:
+            used.append(("validation_fanouts", hyper.validation_fanouts))
+        if self.inference.splits:
+            used += [("inference.fanouts", hops) for hops in self.inference.fanouts]
+            used += [] if self.inference.fanouts else [("inference_fanouts", hyper.inference_fanouts)]
+        for name, hops in used:
+            yield from ((name, fanout) for fanout in hops)
 
     @model_validator(mode="after")
     def _selected_kernels(self) -> Self:
         if (self.kernels == "selected") != (self.kernels_from is not None):
             raise ValueError("kernels: selected needs kernels_from: <source of the operators>, and nothing else does")
         without = [system for system in self.systems if system not in OPERATORS]
+        if self.kernels == "selected" and "device" in self.systems and self.models != ("sage",):
+            raise ValueError("kernels: selected: device runs operators for sage alone: give the others a training each")
         if self.kernels == "selected" and without:
             raise ValueError(
                 f"kernels: selected: {without[0]} runs no operator; systems that do: {', '.join(OPERATORS)}"

@@ -45,7 +45,8 @@ ON_GPU = {"systems": ["pipelined", "device"], "device": "cuda", "precision": "bf
 def test_the_device_system_says_what_it_can_do():
     assert training(**ON_GPU, fanouts=[32, 1, 15]).systems == ("pipelined", "device")
     for match, values in {
-        "device trains sage alone": {"models": ["sage", "gin"]},
+        "not 100: write other inference_fanouts for sage_ri": {"models": ["sage", "sage_ri"]},
+        "device runs operators for sage alone": {"models": ["gin"], "kernels": "selected", "kernels_from": "ops"},
         "write device: cuda, precision: bfloat16": {"precision": "float32"},
         "bfloat16 on a GPU": {"device": "cpu"},
         "draws 1 to 32 neighbours of a node, not 33": {"fanouts": [33, 5, 5]},
@@ -57,6 +58,7 @@ def test_the_device_system_says_what_it_can_do():
         with pytest.raises(ValidationError, match=match):
             training(**{**ON_GPU, **values})
     assert training(**{**ON_GPU, "systems": ["device"]}, deterministic=True).deterministic
+    assert training(**ON_GPU, models=["gat", "gin", "sage_ri"], inference={"splits": []}).models[2] == "sage_ri"
 
 
 def test_placements_are_for_the_device_system():

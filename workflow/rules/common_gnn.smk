@@ -156,9 +156,11 @@ def share_job(wildcards):
     )
 
 
-# Graph -> the last training that the device system does there: its kernels are measured.
+# Graph -> the last training of a SAGE that the device system does there: its kernels are measured.
 MEASURED = {
-    key.graph: key for key in TRAINING_KEYS if key.system == "device" and key.gpus == 1
+    key.graph: key
+    for key in TRAINING_KEYS
+    if key.system == "device" and key.model == "sage" and key.gpus == 1
 }
 
 

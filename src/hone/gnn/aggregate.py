@@ -6,7 +6,7 @@ atomic on a GPU; here the backward is the same operation on the transposed block
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch.nn.functional import embedding_bag
@@ -17,13 +17,60 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def degrees(block: Block) -> Tensor:
+class SlotBlock(Protocol):
+    """A block of another layout, which does by itself what the functions of the same names do with a `Block`.
+
+    Its edges are slots, of which some may hold nothing; they count nothing in any result.
+    """
+
+    num_dst: int
+    num_src: int
+    scale: Tensor | None
+
+    def degrees(self) -> Tensor:
+        """(num_dst,)."""
+        ...
+
+    def destinations(self) -> Tensor:
+        """(slots,)."""
+        ...
+
+    def of_sources(self, values: Tensor) -> Tensor:
+        """(num_src,) -> (slots,)."""
+        ...
+
+    def of_destinations(self, values: Tensor) -> Tensor:
+        """(num_dst,) -> (slots,)."""
+        ...
+
+    def not_to_others(self) -> Tensor:
+        """(slots,) bool."""
+        ...
+
+    def neighbour_sum(self, x: Tensor, weights: Tensor | None) -> Tensor:
+        """(num_src, d) -> (num_dst, d)."""
+        ...
+
+    def row_max(self, values: Tensor) -> Tensor:
+        """(slots,) -> (num_dst,)."""
+        ...
+
+    def row_sum(self, values: Tensor) -> Tensor:
+        """(slots,) -> (num_dst,)."""
+        ...
+
+
+def degrees(block: Block | SlotBlock) -> Tensor:
     """(num_dst,) number of sampled neighbours, in the block's integer type."""
+    if not isinstance(block, Block):
+        return block.degrees()
     return block.indptr[1:] - block.indptr[:-1]
 
 
-def destinations(block: Block) -> Tensor:
+def destinations(block: Block | SlotBlock) -> Tensor:
     """(edges,) the destination of each edge."""
+    if not isinstance(block, Block):
+        return block.destinations()
     rows = torch.arange(block.num_dst, device=block.indptr.device, dtype=block.indptr.dtype)
     return torch.repeat_interleave(rows, degrees(block), output_size=block.num_edges)
 
@@ -35,16 +82,33 @@ def transposed(block: Block) -> tuple[Tensor, Tensor]:
     return torch.searchsorted(ordered, bounds, out_int32=ordered.dtype == torch.int32), edges
 
 
-def neighbour_sum(x: Tensor, block: Block, weights: Tensor | None = None) -> Tensor:
+def of_sources(values: Tensor, block: Block | SlotBlock) -> Tensor:
+    """(num_src,) -> (edges,): each edge's value of its source."""
+    return values.index_select(0, block.indices) if isinstance(block, Block) else block.of_sources(values)
+
+
+def of_destinations(values: Tensor, block: Block | SlotBlock, rows: Tensor) -> Tensor:
+    """(num_dst,) -> (edges,): each edge's value of its destination; `rows` are the block's `destinations`."""
+    return values.index_select(0, rows) if isinstance(block, Block) else block.of_destinations(values)
+
+
+def not_to_others(block: Block | SlotBlock, rows: Tensor) -> Tensor:
+    """(edges,) bool: whether an edge is from a node to itself, or none; `rows` are the block's `destinations`."""
+    return block.indices == rows if isinstance(block, Block) else block.not_to_others()
+
+
+def neighbour_sum(x: Tensor, block: Block | SlotBlock, weights: Tensor | None = None) -> Tensor:
     """Row i is the sum over the neighbours j of i of `weights[edge] * x[j]`.
 
     x (num_src, d), weights (edges,) in x's data type or none, result (num_dst, d); a row without neighbours is zero.
     """
+    if not isinstance(block, Block):
+        return block.neighbour_sum(x, weights)
     total: Tensor = _NeighbourSum.apply(x, weights, block)  # type: ignore[no-untyped-call]
     return total
 
 
-def estimated_sum(x: Tensor, block: Block) -> Tensor:
+def estimated_sum(x: Tensor, block: Block | SlotBlock) -> Tensor:
     """Row i is what x adds up to over all neighbours of i, as far as the block tells: (num_src, d) -> (num_dst, d).
 
     The sum over the row, scaled up where the block has factors.
@@ -53,20 +117,24 @@ def estimated_sum(x: Tensor, block: Block) -> Tensor:
     return total if block.scale is None else (total * block.scale[:, None]).to(total.dtype)
 
 
-def neighbour_mean(x: Tensor, block: Block) -> Tensor:
+def neighbour_mean(x: Tensor, block: Block | SlotBlock) -> Tensor:
     """Row i is the mean of x over the neighbours of i, zero where there are none: (num_src, d) -> (num_dst, d)."""
     share = degrees(block).clamp(min=1).to(x.dtype).reciprocal()
     return neighbour_sum(x, block) * share[:, None]
 
 
-def row_max(values: Tensor, block: Block) -> Tensor:
+def row_max(values: Tensor, block: Block | SlotBlock) -> Tensor:
     """(edges,) -> (num_dst,): the largest over the edges of each destination, -inf where there is none; no gradient."""
+    if not isinstance(block, Block):
+        return block.row_max(values)
     lowest = torch.full((block.num_dst,), -torch.inf, dtype=values.dtype, device=values.device)
     return lowest.scatter_reduce(0, destinations(block).long(), values.detach(), "amax")
 
 
-def row_sum(values: Tensor, block: Block) -> Tensor:
+def row_sum(values: Tensor, block: Block | SlotBlock) -> Tensor:
     """(edges,) -> (num_dst,): the sum over the edges of each destination."""
+    if not isinstance(block, Block):
+        return block.row_sum(values)
     edges = torch.arange(block.num_edges, device=values.device, dtype=block.indptr.dtype)
     return neighbour_sum(values[:, None], Block(block.indptr, edges, block.num_dst, block.num_edges))[:, 0]
 

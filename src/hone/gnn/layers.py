@@ -6,17 +6,45 @@ from a generator that is handed in.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from hone.gnn.aggregate import destinations, estimated_sum, neighbour_mean, neighbour_sum, row_max, row_sum
-from hone.gnn.batch import Block
+from hone.gnn.aggregate import (
+    destinations,
+    estimated_sum,
+    neighbour_mean,
+    neighbour_sum,
+    not_to_others,
+    of_destinations,
+    of_sources,
+    row_max,
+    row_sum,
+)
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
+
+    from hone.gnn.aggregate import SlotBlock
+    from hone.gnn.batch import Block
+
+
+class Dropping(Protocol):
+    """Dropout that brings its own random numbers."""
+
+    def __call__(self, x: Tensor, p: float) -> Tensor:
+        """As `dropout`, of which each call in a step has a mask of its own."""
+        ...
+
+
+class Padding(Protocol):
+    """Says which rows of a padded matrix count."""
+
+    def batch_norm(self, x: Tensor, norm: BatchNorm) -> Tensor:
+        """What `norm` does in training, with the statistics of the rows that count."""
+        ...
 
 
 def linear(inputs: int, outputs: int, generator: Generator, *, bias: bool = True) -> nn.Linear:
@@ -29,10 +57,12 @@ def linear(inputs: int, outputs: int, generator: Generator, *, bias: bool = True
     return layer
 
 
-def dropout(x: Tensor, p: float, generator: Generator | None) -> Tensor:
+def dropout(x: Tensor, p: float, generator: Generator | Dropping | None) -> Tensor:
     """Zero a share p of the elements and scale the others; without a generator, as in inference, nothing is done."""
     if generator is None or p == 0.0:
         return x
+    if not isinstance(generator, torch.Generator):
+        return generator(x, p)
     kept = torch.empty_like(x, dtype=torch.bool).bernoulli_(1 - p, generator=generator)
     return x * kept * (1 / (1 - p))
 
@@ -43,8 +73,13 @@ class BatchNorm(nn.BatchNorm1d):
     Such batches exist: an epoch's last, or one that other ranks have the seeds of.
     """
 
+    padding: Padding | None = None
+    """Of the matrices that come in training; None: all their rows count."""
+
     def forward(self, x: Tensor) -> Tensor:
         """(rows, features) -> the same shape."""
+        if self.training and self.padding is not None:
+            return self.padding.batch_norm(x, self)
         if self.training and len(x) < 2:
             return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
         normalised: Tensor = super().forward(x)
@@ -59,7 +94,7 @@ class SAGEConv(nn.Module):
         self.lin_l = linear(inputs, outputs, generator, bias=False)
         self.lin_r = linear(inputs, outputs, generator, bias=False)
 
-    def forward(self, x: Tensor, block: Block, own: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, block: Block | SlotBlock, own: Tensor | None = None) -> Tensor:
         """x (num_src, inputs) -> (num_dst, outputs); `own` (num_dst, inputs) replaces the first rows of x."""
         neighbours: Tensor = self.lin_l(neighbour_mean(x, block))
         own_part: Tensor = self.lin_r(x[: block.num_dst] if own is None else own)
@@ -82,20 +117,20 @@ class GATConv(nn.Module):
         for vector in (self.att_src, self.att_dst):
             nn.init.xavier_uniform_(vector, generator=generator)
 
-    def forward(self, x: Tensor, block: Block) -> Tensor:
+    def forward(self, x: Tensor, block: Block | SlotBlock) -> Tensor:
         """x (num_src, inputs) -> (num_dst, outputs)."""
         mapped: Tensor = self.lin(x)
         rows = destinations(block)
         source = (mapped * self.att_src[0]).sum(dim=1).float()
         target = (mapped[: block.num_dst] * self.att_dst[0]).sum(dim=1).float()
-        scores = F.leaky_relu(source.index_select(0, block.indices) + target.index_select(0, rows), self.NEGATIVE_SLOPE)
-        scores = scores.masked_fill(block.indices == rows, -torch.inf)
+        scores = F.leaky_relu(of_sources(source, block) + of_destinations(target, block, rows), self.NEGATIVE_SLOPE)
+        scores = scores.masked_fill(not_to_others(block, rows), -torch.inf)
         own = F.leaky_relu(source[: block.num_dst] + target, self.NEGATIVE_SLOPE)
         highest = torch.maximum(row_max(scores, block), own.detach())
-        powers = torch.exp(scores - highest.index_select(0, rows))
+        powers = torch.exp(scores - of_destinations(highest, block, rows))
         own_power = torch.exp(own - highest)
         total = row_sum(powers, block) + own_power
-        weights = (powers / total.index_select(0, rows)).to(mapped.dtype)
+        weights = (powers / of_destinations(total, block, rows)).to(mapped.dtype)
         own_weight = (own_power / total).to(mapped.dtype)
         return neighbour_sum(mapped, block, weights) + own_weight[:, None] * mapped[: block.num_dst]
 
@@ -113,7 +148,7 @@ class GINConv(nn.Module):
             linear(outputs, outputs, generator), nn.ReLU(),
         )  # fmt: skip
 
-    def forward(self, x: Tensor, block: Block) -> Tensor:
+    def forward(self, x: Tensor, block: Block | SlotBlock) -> Tensor:
         """x (num_src, inputs) -> (num_dst, outputs)."""
         result: Tensor = self.nn(x[: block.num_dst] + estimated_sum(x, block))
         return result

@@ -14,13 +14,17 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from hone.gnn.batch import Block
 from hone.gnn.layers import BatchNorm, GATConv, GINConv, SAGEConv, dropout, linear
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
+    from hone.gnn.aggregate import SlotBlock
+    from hone.gnn.batch import Block
+    from hone.gnn.layers import Dropping
     from hone.records.gnn import GNNModel
+
+    Noise = Generator | Dropping | None
 
 
 class GNN(nn.Module):
@@ -44,7 +48,7 @@ class GNN(nn.Module):
         """Size of the state before the first layer and after each."""
         return [inputs, *[hidden] * (layers - 1), outputs]
 
-    def forward(self, features: Tensor, blocks: Sequence[Block], generator: Generator | None) -> Tensor:
+    def forward(self, features: Tensor, blocks: Sequence[Block | SlotBlock], generator: Noise) -> Tensor:
         """Features (num_nodes, inputs) float, blocks outermost first -> (blocks[-1].num_dst, outputs).
 
         `generator` draws the dropout of a training step; None is inference.
@@ -55,16 +59,16 @@ class GNN(nn.Module):
         rows = blocks[-1].num_dst
         return self.readout([state[:rows] for state in states], generator)
 
-    def embed(self, features: Tensor, generator: Generator | None) -> Tensor:
+    def embed(self, features: Tensor, generator: Noise) -> Tensor:
         """The state before the first layer."""
         return features
 
-    def layer(self, index: int, x: Tensor, block: Block, generator: Generator | None) -> Tensor:
+    def layer(self, index: int, x: Tensor, block: Block | SlotBlock, generator: Noise) -> Tensor:
         """One layer: (num_src, width) -> (num_dst, next width)."""
         x = self.convs[index](x, block)
         return x if index == len(self.convs) - 1 else dropout(F.relu(x), self.dropout, generator)
 
-    def readout(self, states: Sequence[Tensor], generator: Generator | None) -> Tensor:
+    def readout(self, states: Sequence[Tensor], generator: Noise) -> Tensor:
         """Log-probabilities from the states of the same nodes before the first layer and after each."""
         return torch.log_softmax(states[-1].float(), dim=-1)
 
@@ -99,12 +103,12 @@ class GIN(GNN):
         """As GNN."""
         return [inputs, *[hidden] * layers]
 
-    def layer(self, index: int, x: Tensor, block: Block, generator: Generator | None) -> Tensor:
+    def layer(self, index: int, x: Tensor, block: Block | SlotBlock, generator: Noise) -> Tensor:
         """As GNN; the MLP ends with its own ReLU."""
         result: Tensor = self.convs[index](x, block)
         return result
 
-    def readout(self, states: Sequence[Tensor], generator: Generator | None) -> Tensor:
+    def readout(self, states: Sequence[Tensor], generator: Noise) -> Tensor:
         """As GNN."""
         x = dropout(F.relu(self.lin1(states[-1])), self.dropout, generator)
         return torch.log_softmax(self.lin2(x).float(), dim=-1)
@@ -136,11 +140,11 @@ class SAGEResInception(GNN):
         """As GNN."""
         return [inputs, *[hidden] * layers]
 
-    def embed(self, features: Tensor, generator: Generator | None) -> Tensor:
+    def embed(self, features: Tensor, generator: Noise) -> Tensor:
         """As GNN."""
         return dropout(features, self.dropout, generator)
 
-    def layer(self, index: int, x: Tensor, block: Block, generator: Generator | None) -> Tensor:
+    def layer(self, index: int, x: Tensor, block: Block | SlotBlock, generator: Noise) -> Tensor:
         """As GNN; sources and destinations are dropped from independently."""
         own = x[: block.num_dst]
         state = self.convs[index](
@@ -149,7 +153,7 @@ class SAGEResInception(GNN):
         state = dropout(F.leaky_relu(self.bns[index](state)), self.dropout, generator)
         return state + (self.residual(own) if index == 0 else own)
 
-    def readout(self, states: Sequence[Tensor], generator: Generator | None) -> Tensor:
+    def readout(self, states: Sequence[Tensor], generator: Noise) -> Tensor:
         """As GNN."""
         return torch.log_softmax(self.mlp(torch.cat(list(states), dim=-1)).float(), dim=-1)
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hone.errors import RecordError
+from hone.errors import ConfigError, RecordError
 from hone.files import write_text
 from hone.gnn.distributed import Ranks, device_of, launch, process_group
 from hone.gnn.graph import Graph
@@ -123,10 +123,14 @@ def infer(
 def roofline(job: TrainingJob, folder: Path, library: Path, *, output: Path) -> None:
     """Where the time of a training by the system `device` goes, kernel by kernel: rows of a CSV file at `output`.
 
-    Raises MachineError: no GPU, or one that the graph does not fit.
+    Raises ConfigError for a model whose kernels it does not know, MachineError: no GPU, or one that the graph does
+    not fit.
     """
     from hone.gnn.device.roofline import write_roofline
 
+    if job.model != "sage":
+        remedy = "train sage on this graph by the system device, too"
+        raise ConfigError(f"device_roofline knows the kernels of sage, not of {job.model}", remedy=remedy)
     graph, device = Graph.open(folder), _device(job, Ranks())
     with _trainer(job, graph, library, device, Ranks()) as trainer:
         write_roofline(cast("DeviceTrainer", trainer), job, environment(job.device), output)

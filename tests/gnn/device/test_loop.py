@@ -6,6 +6,7 @@ import torch
 from hone.config_trainings import HyperParameters
 from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import BatchRoom, Room
+from hone.gnn.device.passes import sage_model
 from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.weights import Weights
@@ -28,7 +29,8 @@ class Made:
         self.sampler = DeviceSampler(graph, room, kernels, seed=5, max_seeds=600, deterministic=True)
 
     def loop(self, **options):
-        return DeviceLoop(self.graph, self.weights, self.sampler, 0.1, self.kernels, Ranks(), **options)
+        model = sage_model(self.weights, self.graph, 0.1, self.kernels)
+        return DeviceLoop(self.graph, model, self.sampler, Ranks(), **options)
 
 
 def plan_of(epoch, seeds=130):

@@ -141,6 +141,16 @@ def test_a_training_gives_the_same_bits_with_features_in_several_matrices(
     assert losses(run(work, small_graph, compiled, tmp_path)) == usual
 
 
+def test_models_by_autograd_find_their_features_in_every_place(device, small_graph, compiled, tmp_path, monkeypatch):
+    monkeypatch.setattr(placement, "cached_rows", lambda *_: 200)
+    work = told(device, model="gin", deterministic=True, epochs=1, max_batches=2)
+    found = [
+        losses(run(work.model_copy(update={"placement": place}), small_graph, compiled, tmp_path / place))
+        for place in ("gpu", "host_features")
+    ]
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=TWO_GPUS)], indirect=True)
 def test_two_processes_read_each_others_features(device, small_graph, compiled, tmp_path):
     work = told(device, deterministic=True, epochs=1, max_batches=2, gpus=2, validation=None)

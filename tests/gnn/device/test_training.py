@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from hone.analysis.device_roofline import read_kernel_times
+from hone.errors import ConfigError
 from hone.gnn import stage
 from hone.gnn.device import roofline
 from hone.gnn.device.native import Library
@@ -112,3 +113,8 @@ def test_the_kernels_of_a_training_have_a_row_each(small_graph, compiled, device
     assert set(several) - {roofline.ALL, roofline.EPOCH} == {f"products, layer {n} backward" for n in (2, 3)}
     assert times[roofline.ALL] == pytest.approx(28 + 2)
     assert rows[-2].share == pytest.approx(1.0)
+
+
+def test_the_kernels_of_other_models_have_none(small_graph, compiled, tmp_path):
+    with pytest.raises(ConfigError, match="knows the kernels of sage, not of gin"):
+        stage.roofline(told(torch.device("cpu"), model="gin"), small_graph.path, compiled, output=tmp_path / "no.csv")

@@ -11,7 +11,7 @@ from hone.gnn.device.memory import Room
 
 if TYPE_CHECKING:
     from hone.config_trainings import HyperParameters, Placement
-    from hone.records.gnn import GraphInfo
+    from hone.records.gnn import GNNModel, GraphInfo
 
 Place = Literal["gpu", "sharded", "host_features", "host"]
 PLACES: tuple[Place, ...] = ("gpu", "sharded", "host_features", "host")
@@ -23,6 +23,10 @@ MAPS = 3
 """Of the nodes, 4 bytes each: of a training's batches, of those that need more room, of validation."""
 BATCHES = 9
 """That there is room for: two groups of four, and one that needs more."""
+PASSES = 2
+"""Through a model that memory is kept for: those of both groups, each captured by itself; or one that needs more."""
+KEPT_STATES = 12
+"""Float32 matrices of (destinations, hidden) that a step by autograd keeps or makes at most, layers and all."""
 
 
 @dataclass(frozen=True)
@@ -65,25 +69,33 @@ def needs_of(info: GraphInfo, reserve: int) -> Needs:
     return Needs(kept=kept, places=4 * nodes, indices=4 * info.num_edges, row=row, rows=nodes, reserve=reserve)
 
 
-def training_reserve(hyper: HyperParameters, info: GraphInfo) -> int:
+def training_reserve(model: GNNModel, hyper: HyperParameters, info: GraphInfo) -> int:
     """GPU memory for batches of training and of validation, and RESERVE_BYTES."""
-    trained = room_bytes(info, hyper.hidden, hyper.batch_size, hyper.fanouts, batches=BATCHES, passes=2)
-    validated = room_bytes(info, hyper.hidden, hyper.inference_batch_size, hyper.validation_fanouts)
+    trained = room_bytes(model, hyper.hidden, info, hyper.batch_size, hyper.fanouts, batches=BATCHES, passes=PASSES)
+    validated = room_bytes(model, hyper.hidden, info, hyper.inference_batch_size, hyper.validation_fanouts)
     return RESERVE_BYTES + trained + validated
 
 
-def inference_reserve(hyper: HyperParameters, info: GraphInfo, fanouts: Sequence[tuple[int, ...]]) -> int:
+def inference_reserve(
+    model: GNNModel, hyper: HyperParameters, info: GraphInfo, fanouts: Sequence[tuple[int, ...]]
+) -> int:
     """The same for inference with some fan-outs, one after the other."""
-    size, hidden = hyper.inference_batch_size, hyper.hidden
-    return RESERVE_BYTES + max(room_bytes(info, hidden, size, some) for some in fanouts)
+    size = hyper.inference_batch_size
+    return RESERVE_BYTES + max(room_bytes(model, hyper.hidden, info, size, some) for some in fanouts)
 
 
 def room_bytes(
-    info: GraphInfo, hidden: int, batch_size: int, fanouts: tuple[int, ...], *, batches: int = 1, passes: int = 1
-) -> int:
-    """Of batches as large as they can be, and of as many ways through a GraphSAGE of such a width."""
-    room, width = Room.largest(batch_size, fanouts, info.num_nodes), padded(info)
+    model: GNNModel, hidden: int, info: GraphInfo, batch_size: int, fanouts: tuple[int, ...], *, batches: int = 1,
+    passes: int = 1,
+) -> int:  # fmt: skip
+    """Of batches as large as they can be, and of as many ways through a model."""
+    numbered, width = model != "sage", padded(info)
+    room = Room.largest(batch_size, fanouts, info.num_nodes, numbered=numbered)
     rows = room.nodes[-1]
+    if numbered:  # all nodes' features, which the first layer makes something of; GAT maps them before it sums
+        of_all = 8 * width + (16 * hidden if model == "gat" else 0)
+        kept = rows * of_all + room.nodes[-2] * KEPT_STATES * 4 * hidden
+        return batches * (rows * (2 * width + 4) + 16 * room.slots) + passes * kept
     # The first layer's input and the last hop's neighbours; numbers, map, readers and ranks of the other slots.
     batch = rows * (4 * width + 4 * fanouts[-1]) + 16 * room.slots
     # States, their gradients, and what the layer behind makes of them: rows of 16-bit numbers.

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hone.gnn.device.memory import BatchRoom, Room
-from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.streams import IN_TURN, Aside, graph_of
 
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from hone.gnn.device.memory import DeviceGraph
-    from hone.gnn.device.native import Library
-    from hone.gnn.device.operators import Operators
-    from hone.gnn.device.weights import Weights
+    from hone.gnn.device.passes import DeviceModel, Pass
     from hone.gnn.distributed import Ranks
     from hone.gnn.seeds import Plan
 
@@ -52,18 +49,17 @@ class DeviceLoop:
     """Trains a model over epochs; on a CPU (with kernels for one, as tests have) without streams and graphs."""
 
     def __init__(
-        self, graph: DeviceGraph, weights: Weights, sampler: DeviceSampler, dropout: float, library: Library,
-        ranks: Ranks, *, group: int = GROUP, operators: Operators | None = None,
-    ) -> None:  # fmt: skip
+        self, graph: DeviceGraph, model: DeviceModel, sampler: DeviceSampler, ranks: Ranks, *, group: int = GROUP
+    ) -> None:
         """Rooms are the sampler's. Graphs are captured when the first epoch begins."""
-        self.graph, self.weights, self._sampler = graph, weights, sampler
-        self._dropout, self._library, self._ranks, self._operators = dropout, library, ranks, operators
+        self.graph, self.weights, self._sampler = graph, model.weights, sampler
+        self._model, self._ranks = model, ranks
         self._device = graph.features.device
         self._layers = len(sampler.room.fanouts)
-        self._pass = SagePass(weights, graph, sampler.room, dropout, library, operators)
-        self._width = weights.widths[0]
+        self._pass = model.passes(sampler.room)
+        self._width = graph.features.shape[1]
         self._groups = [Group(sampler.room, self._layers, self._device, group, self._width) for _ in range(AHEAD)]
-        self._largest: tuple[DeviceSampler, BatchRoom, SagePass] | None = None
+        self._largest: tuple[DeviceSampler, BatchRoom, Pass] | None = None
         self._side, self._aside = _stream(self._device), Aside(_stream(self._device))
         self.overflows = 0
         """Batches so far that did not fit into their room."""
@@ -137,7 +133,7 @@ class DeviceLoop:
                     self._step(self._pass, group.rooms[place], self._aside)
         _record(group.trained)
 
-    def _step(self, part: SagePass, room: BatchRoom, aside: Aside) -> None:
+    def _step(self, part: Pass, room: BatchRoom, aside: Aside) -> None:
         part.forward(room, training=True)
         part.backward(room, aside)
         if self._ranks.world > 1:
@@ -150,9 +146,9 @@ class DeviceLoop:
         self.overflows += 1
         if self._largest is None:
             fanouts = self._sampler.room.fanouts
-            room = Room.largest(self._sampler.room.nodes[0], fanouts, len(self.graph.labels))
-            sampler = self._sampler.with_room(room)
-            part = SagePass(self.weights, self.graph, room, self._dropout, self._library, self._operators)
+            numbered, nodes = self._model.numbered, self._sampler.room.nodes
+            room = Room.largest(nodes[0], fanouts, len(self.graph.labels), numbered=numbered)
+            sampler, part = self._sampler.with_room(room), self._model.passes(room)
             self._largest = (sampler, BatchRoom(room, self._layers, self._device, self._width), part)
         sampler, place, part = self._largest
         sampler.begin(plan, index)

@@ -88,10 +88,11 @@ def brought(source: Tensor, target: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Room:
-    """How many nodes a batch may have after each hop, the seeds first; the last hop's nodes are not numbered."""
+    """How many nodes a batch may have after each hop, the seeds first."""
 
     nodes: tuple[int, ...]
-    """One for each hop; never less than for the hop before, whose nodes come along."""
+    """One for each hop, never less than for the hop before, whose nodes come along; and one more where the last hop's
+    nodes are numbered, too."""
     fanouts: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -99,25 +100,30 @@ class Room:
             raise ValueError(f"a hop's nodes need room in the next, too: {self.nodes}")
 
     @classmethod
-    def largest(cls, batch_size: int, fanouts: Sequence[int], num_nodes: int) -> Room:
-        """Enough for every batch there can be."""
+    def largest(cls, batch_size: int, fanouts: Sequence[int], num_nodes: int, *, numbered: bool = False) -> Room:
+        """Enough for every batch there can be; `numbered`: with room for the last hop's nodes."""
         nodes = [batch_size]
-        for fanout in fanouts[:-1]:
+        for fanout in fanouts if numbered else fanouts[:-1]:
             nodes.append(min(nodes[-1] * (1 + fanout), max(num_nodes, batch_size)))
         return cls(tuple(nodes), tuple(fanouts))
 
     @property
+    def hops_numbered(self) -> int:
+        """All, or all but the last one."""
+        return len(self.nodes) - 1
+
+    @property
     def slots(self) -> int:
-        """Numbers that a batch's seeds and drawn neighbours need, those of the last hop left out."""
-        drawn = sum(rows * fanout for rows, fanout in zip(self.nodes, self.fanouts[:-1], strict=False))
-        return self.nodes[0] + drawn
+        """Numbers that a batch's seeds and drawn neighbours need, as far as nodes are numbered."""
+        numbered = self.fanouts[: self.hops_numbered]
+        return self.nodes[0] + sum(rows * fanout for rows, fanout in zip(self.nodes, numbered, strict=False))
 
 
 class HopRoom:
     """One hop's arrays."""
 
     def __init__(self, index: int, room: Room, first_slot: int, sizes: Tensor) -> None:
-        device, last = sizes.device, index == len(room.fanouts) - 1
+        device, last = sizes.device, index == room.hops_numbered
         fanout, rows = room.fanouts[index], room.nodes[index]
         sources = 0 if last else room.nodes[index + 1]
 
@@ -125,6 +131,7 @@ class HopRoom:
             return torch.zeros(count, dtype=torch.int32, device=device)
 
         self.last, self.rows, self.sources = last, rows, sources
+        """`last`: its neighbours keep their global ids."""
         self.neighbours, self.degrees = numbers(rows * fanout), numbers(rows)
         slots = 0 if last else rows * fanout
         self.counts, self.offsets = numbers(sources), numbers(sources + 1)
@@ -153,11 +160,12 @@ class BatchRoom:
         self.filled = torch.zeros(len(room.fanouts), 4, dtype=torch.int32, device=device)
         self.keys_apart = torch.zeros(layers, 2, dtype=torch.int64, device=device)
         """Copies for `SelectedOperators`, 16 bytes apart: rows and sources of each hop, and the key of each layer."""
-        self.first_input = torch.zeros(room.nodes[-1], 2 * width, dtype=torch.bfloat16, device=device)
-        """[mean of the neighbours | own row] of the features."""
+        columns = width if room.hops_numbered == len(room.fanouts) else 2 * width
+        self.first_input = torch.zeros(room.nodes[-1], columns, dtype=torch.bfloat16, device=device)
+        """[mean of the neighbours | own row] of the features; where all nodes are numbered, the features of all."""
         self.hops: list[HopRoom] = []
         first = room.nodes[0]
-        for index, (rows, fanout) in enumerate(zip(room.nodes, room.fanouts, strict=True)):
+        for index, (rows, fanout) in enumerate(zip(room.nodes, room.fanouts, strict=False)):
             self.hops.append(HopRoom(index, room, first, self.sizes))
             first += rows * fanout
 

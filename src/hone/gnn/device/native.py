@@ -57,6 +57,12 @@ class PlateauView(Structure):
     )  # fmt: skip
 
 
+class ColumnsView(Structure):
+    """`Columns`: float32, one for each column."""
+
+    _fields_ = (("mean", c_void_p), ("scale", c_void_p), ("weight", c_void_p), ("bias", c_void_p))
+
+
 P = c_void_p
 SIGNATURES: dict[str, list[Any]] = {
     "begin_batch": [P, MapView, P, P, P, P, P, P, c_int64, c_uint64, P, c_int],
@@ -71,6 +77,18 @@ SIGNATURES: dict[str, list[Any]] = {
     "sum_losses": [P, c_int, P],
     "note_loss": [P, P, P, P, P, PlateauView],
     "adam": [c_int64, P, P, P, P, P, P, P, c_float, c_float, c_float, c_float],
+    "gather_features": [P, P, P, c_int, c_int, c_int, P],
+    "gather_spread_features": [P, P, SpreadRowsView, c_int, c_int, c_int, P],
+    "sum_of_neighbours": [HopView, P, P, c_int, c_int, P],
+    "sum_of_readers": [HopView, P, P, P, P, c_int, c_int, P],
+    "products_of_slots": [HopView, P, P, c_int, c_int, P],
+    "slots_of_sources": [HopView, P, P],
+    "sum_of_slots": [HopView, P, P, P, P],
+    "drop": [P, c_int, c_int, c_int, DropoutView, c_uint64, P],
+    "moments": [P, P, c_int, c_int, c_int, P, P],
+    "normalise": [P, c_int, c_int, c_int, ColumnsView, P],
+    "gradient_moments": [P, P, P, c_int, c_int, ColumnsView, c_int, P, P],
+    "gradient_of_normalised": [P, P, P, c_int, c_int, c_int, ColumnsView, P, P, P],
 }
 """Entry point without its prefix -> arguments without the stream."""
 

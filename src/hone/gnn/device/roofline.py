@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -25,6 +25,7 @@ from hone.trials.table import Row, write_table
 if TYPE_CHECKING:
     from hone.gnn.device.loop import DeviceLoop
     from hone.gnn.device.training import DeviceTrainer
+    from hone.gnn.device.weights import Weights
     from hone.gnn.job import TrainingJob
     from hone.records import Environment
 
@@ -108,7 +109,8 @@ def _elapsed_us(work: Any) -> float:
 def profiled(loop: DeviceLoop, plan: Plan, batches: int = BATCHES) -> tuple[list[Work], list[float]]:
     """What a batch has to do, on average over some, and how long each part of it took."""
     counts = [BatchCounts.of(room, loop.graph) for room in loop.one_by_one(plan, batches)]  # warms up, too
-    widths, parameters = loop.weights.widths, len(loop.weights.parameters)
+    weights = cast("Weights", loop.weights)  # of a SAGE: `stage.roofline` refuses the others
+    widths, parameters = weights.widths, len(weights.parameters)
     work = batch_work(BatchCounts.mean(counts), widths, parameters, deterministic=loop.deterministic)
     return work, attributed(work, watched(loop, plan, batches), batches)
 

@@ -53,7 +53,7 @@ class DeviceSampler:
         num_nodes = len(graph.indptr) - 1
         self._entries = torch.full((num_nodes,), CLEARED, dtype=torch.int32, device=device)
         self._map = MapView(address(self._entries), bits)
-        slots = max(rows * fanout for rows, fanout in zip(room.nodes, room.fanouts, strict=True))
+        slots = max(rows * fanout for rows, fanout in zip(room.nodes, room.fanouts, strict=False))
         blocks = -(-max(slots, room.nodes[-1] + 1) // library.slots_per_block)
         self._published = torch.zeros(blocks, dtype=torch.int64, device=device)
         self._order = torch.zeros(max_seeds, dtype=torch.int64, device=device)
@@ -94,13 +94,15 @@ class DeviceSampler:
             "begin_batch", progress, self._map, self._order, batch.nodes, batch.locals, batch.sizes,
             batch.global_seeds, batch.overflow, self.room.nodes[0], self._rank, batch.keys, len(batch.keys),
         )  # fmt: skip
-        for hop in batch.hops[:-1]:
+        for hop in batch.hops:
+            if hop.last:
+                self._operators.draw_neighbours(batch, self.graph, progress)
+                continue
             call("draw", progress, self.graph.view, self._map, batch.nodes, hop.view, 0)
             call(
                 "relabel", progress, self._map, hop.view, batch.nodes, batch.locals, hop.counts, hop.ranks,
                 hop.offsets, hop.readers, self._published, batch.overflow, int(self.deterministic),
             )  # fmt: skip
-        self._operators.draw_neighbours(batch, self.graph, progress)
         call("end_batch", progress, batch.overflow, batch.seen_overflow)
 
 
@@ -112,7 +114,7 @@ def as_batch(room: BatchRoom, index: int, epoch: int) -> Batch:
     if int(room.overflow):
         raise ValueError("the batch did not fit into its room")
     sizes = [int(size) for size in room.sizes]
-    nodes = room.nodes[: sizes[len(room.hops) - 1]].cpu()
+    nodes = room.nodes[: sizes[room.room.hops_numbered]].cpu()
     blocks = []
     for number, hop in enumerate(room.hops):
         rows, fanout = sizes[number], room.room.fanouts[number]

@@ -15,10 +15,9 @@ from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library
 from hone.gnn.device.operators import Operators, SelectedOperators
+from hone.gnn.device.passes import DeviceModel, device_model
 from hone.gnn.device.placement import Load, placed_graph
-from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler
-from hone.gnn.device.weights import Weights
 from hone.gnn.device.work import BatchCounts
 from hone.gnn.distributed import Ranks, sum_over_ranks
 from hone.gnn.observer import SpanObserver
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from hone.config_trainings import Placement
+    from hone.gnn.device.weights import FlatWeights
     from hone.gnn.graph import Graph
     from hone.gnn.job import TrainingJob
     from hone.gnn.models import GNN
@@ -42,7 +42,7 @@ FEATURES = "mean_of_features"
 class DeviceLearner:
     """What the trainer and the stage ask of a learner; the steps themselves are the loop's."""
 
-    def __init__(self, weights: Weights, device: torch.device, ranks: Ranks) -> None:
+    def __init__(self, weights: FlatWeights, device: torch.device, ranks: Ranks) -> None:
         self.device, self.ranks = device, ranks
         self._weights = weights
 
@@ -100,25 +100,27 @@ def device_trainer(
     kernels = Library(library)
     operators = SelectedOperators(kernels, job.objects, job.definitions) if job.objects else Operators(kernels)
     load = Load(graph.tensor("train"), job.hyper.batch_size, job.hyper.fanouts)
+    reserve = training_reserve(job.model, job.hyper, graph.info)
     arrays = placed_graph(
-        graph, device, _wanted(job, ranks), load, training_reserve(job.hyper, graph.info), ranks,
+        graph, device, _wanted(job, ranks), load, reserve, ranks,
         dtype=torch.bfloat16 if FEATURES in job.objects else None, log=log,
     )  # fmt: skip
-    weights = Weights(model, arrays.features, job.hyper, kernels, job.plateau)
+    on_device = _on_device(job, graph, model, arrays, kernels, ranks, operators)
     seed = derived_seed("sampler", job.seed)
     order = shuffled(graph.tensor("train"), job.seed, 0)
     plan = Plan(order, job.hyper.batch_size, 0, ranks.rank, ranks.world)
     ample = DeviceSampler(
-        arrays, Room.largest(job.hyper.batch_size, job.hyper.fanouts, graph.info.num_nodes), kernels, seed=seed,
-        max_seeds=len(order), world=ranks.world, rank=ranks.rank, deterministic=job.deterministic,
-        operators=operators,
+        arrays,
+        Room.largest(job.hyper.batch_size, job.hyper.fanouts, graph.info.num_nodes, numbered=on_device.numbered),
+        kernels, seed=seed, max_seeds=len(order), world=ranks.world, rank=ranks.rank, deterministic=job.deterministic,
+        operators=on_device.operators,
     )  # fmt: skip
     counts = _counted(ample, plan, job.layers)
     sampler = ample.with_room(measured_room(ample, plan, job.layers))
-    loop = DeviceLoop(arrays, weights, sampler, job.hyper.dropout, kernels, ranks, operators=operators)
-    learner = DeviceLearner(weights, device, ranks)
+    loop = DeviceLoop(arrays, on_device, sampler, ranks)
+    learner = DeviceLearner(on_device.weights, device, ranks)
     return DeviceTrainer(
-        graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, weights, kernels, ranks, operators),
+        graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, on_device, kernels, ranks),
         seed=job.seed, batch_size=job.hyper.batch_size, epochs=job.hyper.epochs,
         validate_every=job.validation.every_epochs if job.validation else 1,
         patience_epochs=job.hyper.patience_epochs, max_batches=job.max_batches, loop=loop,
@@ -130,14 +132,16 @@ class DeviceInference:
     """Accuracy on sampled neighbourhoods, with the same kernels and room for every batch."""
 
     def __init__(
-        self, graph: DeviceGraph, weights: Weights, fanouts: tuple[int, ...], batch_size: int, library: Library, *,
-        seed: int, max_seeds: int, operators: Operators | None = None,
+        self, graph: DeviceGraph, model: DeviceModel, fanouts: tuple[int, ...], batch_size: int, library: Library, *,
+        seed: int, max_seeds: int,
     ) -> None:  # fmt: skip
-        room = Room.largest(batch_size, fanouts, len(graph.labels))
-        self._graph, self._weights = graph, weights
-        self._sampler = DeviceSampler(graph, room, library, seed=seed, max_seeds=max_seeds, operators=operators)
-        self._place = BatchRoom(room, len(fanouts), graph.labels.device, weights.widths[0])
-        self._pass = SagePass(weights, graph, room, 0.0, library, operators)
+        room = Room.largest(batch_size, fanouts, len(graph.labels), numbered=model.numbered)
+        self._graph, self._classes = graph, model.classes
+        self._sampler = DeviceSampler(
+            graph, room, library, seed=seed, max_seeds=max_seeds, operators=model.operators
+        )  # fmt: skip
+        self._place = BatchRoom(room, len(fanouts), graph.labels.device, graph.features.shape[1])
+        self._pass = model.passes(room)
 
     def count_correct(self, plan: Plan) -> Tensor:
         """How many of this rank's nodes of the plan get their class: a scalar on the device."""
@@ -149,7 +153,7 @@ class DeviceInference:
             self._sampler.make_ready(1)
             self._sampler.sample(place)
             self._pass.gather(place)
-            scores = self._pass.forward(place, training=False)[:, : self._weights.classes]
+            scores = self._pass.forward(place, training=False)[:, : self._classes]
             labels = self._graph.labels[place.nodes[: plan.batch_size].long()]
             correct += ((scores.argmax(dim=1) == labels) & (rows < place.sizes[0])).sum()
         return correct
@@ -168,14 +172,24 @@ def device_inferences(
     everyone = torch.cat([torch.empty(0, dtype=torch.int64), *seeds])
     arrays = placed_graph(
         graph, device, _wanted(job, Ranks()), Load(everyone, job.hyper.inference_batch_size, fanouts[0]),
-        inference_reserve(job.hyper, graph.info, fanouts), Ranks(),
+        inference_reserve(job.model, job.hyper, graph.info, fanouts), Ranks(),
     )  # fmt: skip
-    weights = Weights(model, arrays.features, job.hyper, kernels)
+    on_device = _on_device(job, graph, model, arrays, kernels, Ranks())
     most = max(map(len, seeds), default=0)
     return lambda fanouts: DeviceInference(
-        arrays, weights, fanouts, job.hyper.inference_batch_size, kernels,
+        arrays, on_device, fanouts, job.hyper.inference_batch_size, kernels,
         seed=derived_seed("inference", job.inference.seed), max_seeds=most,
     )  # fmt: skip
+
+
+def _on_device(
+    job: TrainingJob, graph: Graph, model: GNN, arrays: DeviceGraph, library: Library, ranks: Ranks,
+    operators: Operators | None = None,
+) -> DeviceModel:  # fmt: skip
+    info = graph.info
+    return device_model(
+        job, model, arrays, library, ranks, inputs=info.feature_dim, classes=info.num_classes, operators=operators
+    )
 
 
 def _wanted(job: TrainingJob, ranks: Ranks) -> Placement:
@@ -186,13 +200,7 @@ def _wanted(job: TrainingJob, ranks: Ranks) -> Placement:
 
 
 def _validation(
-    job: TrainingJob,
-    graph: Graph,
-    arrays: DeviceGraph,
-    weights: Weights,
-    library: Library,
-    ranks: Ranks,
-    operators: Operators,
+    job: TrainingJob, graph: Graph, arrays: DeviceGraph, model: DeviceModel, library: Library, ranks: Ranks
 ) -> Callable[[GNN], float] | None:
     """Sampled, the same at every validation; the ranks share the nodes."""
     if job.validation is None or graph.info.num_valid == 0:
@@ -203,8 +211,8 @@ def _validation(
         return layerwise_validation(graph, job.precision)
     nodes = graph.tensor("valid")
     inference = DeviceInference(
-        arrays, weights, job.hyper.validation_fanouts, job.hyper.inference_batch_size, library,
-        seed=derived_seed("inference", job.seed), max_seeds=len(nodes), operators=operators,
+        arrays, model, job.hyper.validation_fanouts, job.hyper.inference_batch_size, library,
+        seed=derived_seed("inference", job.seed), max_seeds=len(nodes),
     )  # fmt: skip
     plan = Plan(nodes, job.hyper.inference_batch_size, 0, ranks.rank, ranks.world)
     return lambda _: int(sum_over_ranks(inference.count_correct(plan), ranks)) / len(nodes)

@@ -1,8 +1,9 @@
-"""The parameters of a GraphSAGE on the device, with Adam's moments: one vector each, at fixed addresses."""
+"""The parameters of a model on the device, with Adam's moments: one vector each, at fixed addresses."""
 
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -23,25 +24,13 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 """Adam's, as torch.optim.Adam has them."""
 
 
-class Weights:
-    """A layer's weight is [W_l; W_r] transposed, (2 * inputs, outputs), so that mean and own row are one product.
-
-    Widths are filled up to multiples of 8 with rows and columns that stay zero.
-    """
+class FlatWeights(ABC):
+    """Parameters in a vector, their gradients in another, Adam and the plateau rule on them."""
 
     def __init__(
-        self, model: GNN, features: Features, hyper: HyperParameters, library: Library, plateau: Plateau | None = None
+        self, count: int, device: torch.device, hyper: HyperParameters, library: Library, plateau: Plateau | None
     ) -> None:
-        """`model` is a SAGE, whose parameters are copied; `features` are those on the device."""
-        device = features.device
-        self._model, self._hyper, self._library = model, hyper, library
-        self._convs = [cast("SAGEConv", conv) for conv in model.convs]
-        self.classes = self._convs[-1].lin_l.out_features
-        inner = [conv.lin_l.in_features for conv in self._convs[1:]]
-        self.widths = [features.shape[1], *inner, -(-self.classes // 8) * 8]
-        """Of the state before the first layer and after each."""
-        shapes = [(2 * a, b) for a, b in itertools.pairwise(self.widths)]
-        count = sum(a * b for a, b in shapes)
+        self._hyper, self._library = hyper, library
         self.parameters, self.gradient, self._first, self._second = (
             torch.zeros(count, device=device) for _ in range(4)
         )
@@ -56,12 +45,10 @@ class Weights:
         self._plateau = PlateauView(
             address(self._best), address(self._bad_steps), factor, patience, THRESHOLD, LEAST_CHANGE
         )
-        self._matrices = _parts(self.parameters, shapes)
-        self.gradients = _parts(self.gradient, shapes)
-        """Of each layer, float32: what `update` applies."""
-        self.rounded = _parts(self._rounded, shapes)
-        """Of each layer, bfloat16: what products read."""
-        self.load()
+
+    @abstractmethod
+    def store(self) -> GNN:
+        """The model with the parameters as they are now."""
 
     def update(self, total: Tensor, global_seeds: Tensor) -> None:
         """Take account of a batch's summed loss, then one step of Adam; can be captured."""
@@ -70,6 +57,46 @@ class Weights:
             "adam", len(self.parameters), self.gradient, self.parameters, self._first, self._second, self._rounded,
             self.rate, self._steps, BETA1, BETA2, EPSILON, self._hyper.weight_decay,
         )  # fmt: skip
+
+    def state(self) -> dict[str, Any]:
+        """Everything that later steps depend on; the tensors themselves, not copies."""
+        return {
+            "parameters": self.parameters, "first": self._first, "second": self._second, "steps": self._steps,
+            "rate": self.rate, "best": self._best, "bad_steps": self._bad_steps,
+        }  # fmt: skip
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` gave, on whatever device it was."""
+        for name, tensor in self.state().items():
+            tensor.copy_(state[name])
+        self._rounded.copy_(self.parameters)
+
+
+class Weights(FlatWeights):
+    """Of a GraphSAGE. A layer's weight is [W_l; W_r] transposed, (2 * inputs, outputs), so that mean and own row are
+    one product.
+
+    Widths are filled up to multiples of 8 with rows and columns that stay zero.
+    """
+
+    def __init__(
+        self, model: GNN, features: Features, hyper: HyperParameters, library: Library, plateau: Plateau | None = None
+    ) -> None:
+        """`model` is a SAGE, whose parameters are copied; `features` are those on the device."""
+        self._model = model
+        self._convs = [cast("SAGEConv", conv) for conv in model.convs]
+        self.classes = self._convs[-1].lin_l.out_features
+        inner = [conv.lin_l.in_features for conv in self._convs[1:]]
+        self.widths = [features.shape[1], *inner, -(-self.classes // 8) * 8]
+        """Of the state before the first layer and after each."""
+        shapes = [(2 * a, b) for a, b in itertools.pairwise(self.widths)]
+        super().__init__(sum(a * b for a, b in shapes), features.device, hyper, library, plateau)
+        self._matrices = _parts(self.parameters, shapes)
+        self.gradients = _parts(self.gradient, shapes)
+        """Of each layer, float32: what `update` applies."""
+        self.rounded = _parts(self._rounded, shapes)
+        """Of each layer, bfloat16: what products read."""
+        self.load()
 
     def load(self) -> None:
         """Take the model's parameters."""
@@ -90,19 +117,6 @@ class Weights:
                 conv.lin_l.weight.copy_(matrix[:inputs, :outputs].T)
                 conv.lin_r.weight.copy_(matrix[half : half + inputs, :outputs].T)
         return self._model
-
-    def state(self) -> dict[str, Any]:
-        """Everything that later steps depend on; the tensors themselves, not copies."""
-        return {
-            "parameters": self.parameters, "first": self._first, "second": self._second, "steps": self._steps,
-            "rate": self.rate, "best": self._best, "bad_steps": self._bad_steps,
-        }  # fmt: skip
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` gave, on whatever device it was."""
-        for name, tensor in self.state().items():
-            tensor.copy_(state[name])
-        self._rounded.copy_(self.parameters)
 
 
 def _parts(flat: Tensor, shapes: list[tuple[int, int]]) -> list[Tensor]:

@@ -63,7 +63,9 @@ class BatchCounts:
             sectors = int(torch.minimum(degrees, whole).sum())
             sources = 0 if hop.last else sizes[number + 1]
             hops.append(HopCounts(rows, len(drawn), SECTOR * sectors, _distinct(drawn), sources))
-        everyone = torch.cat([batch.nodes[: sizes[len(hops) - 1]], drawn])
+        everyone = batch.nodes[: sizes[batch.room.hops_numbered]]
+        if batch.hops[-1].last:
+            everyone = torch.cat([everyone, drawn])
         return cls(tuple(hops), _distinct(everyone))
 
     @classmethod

@@ -13,6 +13,14 @@ struct Dropout {
   uint32_t threshold;   // p * 65536: 16 bits below it are dropped
 };
 
+// 16 bits for each of eight neighbouring elements, the first in the lowest of the first word. `column` is a multiple of 8.
+__device__ inline void dropout_bits(uint64_t key, int64_t row, int column, uint64_t (&bits)[2]) {
+  const uint64_t place = static_cast<uint64_t>(row) << 16 | static_cast<uint32_t>(column);
+  const uint64_t first = key + kGolden * (2 * place);
+  bits[0] = mix(first);
+  bits[1] = mix(first + kGolden);
+}
+
 // Factors of eight neighbouring elements of a state: ReLU's derivative where `values` are what ReLU gets, times
 // dropout's. `column` is a multiple of 8.
 __device__ inline void factors(const Dropout& dropout, const Eight& values, int64_t row, int column, float (&out)[8]) {
@@ -20,9 +28,8 @@ __device__ inline void factors(const Dropout& dropout, const Eight& values, int6
     for (int i = 0; i < 8; ++i) out[i] = 1.0f;
     return;
   }
-  const uint64_t place = static_cast<uint64_t>(row) << 16 | static_cast<uint32_t>(column);
-  const uint64_t first = *dropout.key + kGolden * (2 * place);
-  const uint64_t bits[2] = {mix(first), mix(first + kGolden)};
+  uint64_t bits[2];
+  dropout_bits(*dropout.key, row, column, bits);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const float2 pair = widen<__nv_bfloat16>(values.words[i]);

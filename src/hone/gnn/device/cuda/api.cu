@@ -2,6 +2,7 @@
 #include "common.cuh"
 #include "learn.cuh"
 #include "operators.cuh"
+#include "padded_api.cuh"
 #include "sample.cuh"
 #include "spread.cuh"
 

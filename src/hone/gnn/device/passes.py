@@ -1,0 +1,79 @@
+"""Which models the device system trains, and what its loop and its inference have to know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from hone.gnn.device.autograd_pass import AutogradPass, ModelWeights
+from hone.gnn.device.sage import SagePass
+from hone.gnn.device.streams import IN_TURN, Aside
+from hone.gnn.device.weights import FlatWeights, Weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
+    from hone.gnn.device.native import Library
+    from hone.gnn.device.operators import Operators
+    from hone.gnn.distributed import Ranks
+    from hone.gnn.job import TrainingJob
+    from hone.gnn.models import GNN
+
+
+class Pass(Protocol):
+    """One batch's way through a model, forward and backward; can be captured."""
+
+    total: Tensor
+    """(1,) float64: sum of the losses of the batch that has gone backward."""
+
+    def gather(self, batch: BatchRoom) -> None:
+        """What no weight has a say in, and can be done ahead; `forward` comes after it."""
+
+    def forward(self, batch: BatchRoom, *, training: bool) -> Tensor:
+        """Scores of the seeds' room; classes come first, further columns count nothing."""
+        ...
+
+    def backward(self, batch: BatchRoom, aside: Aside = IN_TURN) -> None:
+        """After `forward` in training: the gradient of the global batch's mean loss, to the weights' `gradient`."""
+
+
+@dataclass(frozen=True)
+class DeviceModel:
+    """A model with its parameters on the device."""
+
+    weights: FlatWeights
+    passes: Callable[[Room], Pass]
+    """Makes the pass for batches in rooms of a size."""
+    classes: int
+    numbered: bool = False
+    """Whether its rooms number the last hop's nodes, too."""
+    operators: Operators | None = None
+    """What its batches are drawn with, unless the library's."""
+
+
+def sage_model(
+    weights: Weights, graph: DeviceGraph, dropout: float, library: Library, operators: Operators | None = None
+) -> DeviceModel:
+    """GraphSAGE, by kernels written for it."""
+
+    def made(room: Room) -> Pass:
+        return SagePass(weights, graph, room, dropout, library, operators)
+
+    return DeviceModel(weights, made, weights.classes, operators=operators)
+
+
+def device_model(
+    job: TrainingJob, model: GNN, graph: DeviceGraph, library: Library, ranks: Ranks, *, inputs: int, classes: int,
+    operators: Operators | None = None,
+) -> DeviceModel:  # fmt: skip
+    """The job's model; `inputs` and `classes` are the graph's."""
+    if job.model == "sage":
+        weights = Weights(model, graph.features, job.hyper, library, job.plateau)
+        return sage_model(weights, graph, job.hyper.dropout, library, operators)
+    flat = ModelWeights(model, graph.features.device, job.hyper, library, job.plateau)
+    part = AutogradPass(
+        flat, graph, library, ranks, inputs=inputs, precision=job.precision, scaled_sums=job.hyper.scaled_sums
+    )
+    return DeviceModel(flat, lambda _: part, classes, numbered=True)  # it keeps nothing of a room's size
