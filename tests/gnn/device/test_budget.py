@@ -4,8 +4,9 @@ import pytest
 
 from hone.config_trainings import PUBLISHED
 from hone.errors import MachineError
-from hone.gnn.device.budget import (
+from hone.gnn.device.places.budget import (
     GIB,
+    HOST_RESERVE_BYTES,
     RESERVE_BYTES,
     Found,
     Needs,
@@ -33,10 +34,10 @@ NEEDS = Needs(kept=3 * GIB, places=1 * GIB, indices=12 * GIB, row=256, rows=104 
         (32, 100, 2, True, "host_features"),
         (24, 0, 8, True, "sharded"),
         (44, 100, 2, False, "host_features"),
-        (44, 2, 1, False, "host_features"),
-        (20, 26, 1, False, "host_features"),
-        (19, 27, 1, False, "host"),
-        (8, 38, 1, False, "host"),
+        (44, 4, 1, False, "host_features"),
+        (20, 28, 1, False, "host_features"),
+        (19, 29, 1, False, "host"),
+        (8, 40, 1, False, "host"),
     ],
 )
 def test_auto_takes_the_fastest_place_that_fits(gpu, host, world, peers, expected):
@@ -49,8 +50,8 @@ def test_auto_takes_the_fastest_place_that_fits(gpu, host, world, peers, expecte
     ("wanted", "gpu", "host", "said"),
     [
         ("auto", 7, 900, "placement gpu needs 45.0 GiB of GPU memory, 7.0 GiB are free; placement host_features"),
-        ("auto", 8, 37, "placement host needs 38.0 GiB of host memory, 37.0 GiB are available"),
-        ("auto", 20, 25, "placement host_features needs 26.0 GiB of host memory, 25.0 GiB are available"),
+        ("auto", 8, 39, "placement host needs 40.0 GiB of host memory, 39.0 GiB are available"),
+        ("auto", 20, 27, "placement host_features needs 28.0 GiB of host memory, 27.0 GiB are available"),
         ("gpu", 40, 900, "placement gpu needs 41.0 GiB of GPU memory"),
         ("sharded", 900, 900, "needs two or more GPUs of one machine"),
         ("host", 7, 900, "placement host needs 8.0 GiB of GPU memory"),
@@ -70,9 +71,9 @@ def test_who_asks_for_the_gpu_needs_no_reserve():
 def test_what_the_gpu_has_left_is_a_cache_and_the_rest_lies_on_the_host():
     found = Found(33 * GIB, 100 * GIB)
     assert cached_rows("host_features", NEEDS, found) * 256 == 13 * GIB
-    assert host_bytes("host_features", NEEDS, found) == 13 * GIB
+    assert host_bytes("host_features", NEEDS, found) == 13 * GIB + HOST_RESERVE_BYTES
     assert cached_rows("host", NEEDS, found) * 256 == 25 * GIB
-    assert host_bytes("host", NEEDS, found) == 13 * GIB
+    assert host_bytes("host", NEEDS, found) == 13 * GIB + HOST_RESERVE_BYTES
     assert cached_rows("host", NEEDS, Found(900 * GIB, 0)) == NEEDS.rows
     assert cached_rows("host_features", NEEDS, Found(GIB, 0)) == 0
     for place in ("gpu", "sharded"):

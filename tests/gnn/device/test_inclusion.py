@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from hone.gnn.device.inclusion import inclusion_probabilities, likeliest
 from hone.gnn.device.memory import BatchRoom, Room
+from hone.gnn.device.places.inclusion import inclusion_probabilities, likeliest
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.seeds import Plan
 

@@ -7,8 +7,9 @@ import torch
 
 from hone.config_graphs import SyntheticGraph
 from hone.errors import MachineError
-from hone.gnn.device import host, memory
+from hone.gnn.device import memory
 from hone.gnn.device.memory import DeviceGraph
+from hone.gnn.device.places import host
 from hone.gnn.graph import Graph
 from hone.gnn.prepare import prepare
 
@@ -40,14 +41,14 @@ def test_host_arrays_share_no_page(shape):
 
 
 class Runtime:
-    """CUDA's, which refuses what does not fit."""
+    """CUDA's, which refuses what does not fit, and pieces over a size."""
 
-    def __init__(self, most):
-        self.left, self.locked = most, {}
+    def __init__(self, most, piece=1 << 40):
+        self.left, self.piece, self.locked = most, piece, {}
 
     def cudaHostRegister(self, address, size, flags):
         assert flags == host.PORTABLE_AND_MAPPED
-        if size > self.left:
+        if size > min(self.left, self.piece):
             return 2
         self.left -= size
         self.locked[address] = size
@@ -58,9 +59,26 @@ class Runtime:
         return 0
 
 
-def test_host_memory_is_unlocked_when_nobody_has_it_any_more(monkeypatch):
+@pytest.fixture
+def lent(monkeypatch):
+    """What puts a runtime in the place of CUDA's."""
+    monkeypatch.setattr(torch, "zeros", lambda *_, **__: None)  # on the GPU that is not there
+    monkeypatch.setattr(host, "LEAST_BYTES_A_LOCK", mmap.PAGESIZE)
+    return lambda runtime: monkeypatch.setattr(torch.cuda, "cudart", lambda: runtime)
+
+
+def test_memory_is_locked_in_smaller_pieces_where_large_ones_are_refused(lent, monkeypatch):
+    runtime, page = Runtime(1 << 40, piece=2 * mmap.PAGESIZE), mmap.PAGESIZE
+    lent(runtime)
+    monkeypatch.setattr(host, "BYTES_A_LOCK", 4 * page)
+    found = host.page_locked(host.host_zeros((7 * page,), torch.uint8), torch.device("cuda", 0))
+    assert sorted(runtime.locked) == [found.data_ptr() + 2 * number * page for number in range(4)]
+    assert sum(runtime.locked.values()) == found.nbytes
+
+
+def test_host_memory_is_unlocked_when_nobody_has_it_any_more(lent, monkeypatch):
     runtime = Runtime(10_000)
-    monkeypatch.setattr(torch.cuda, "cudart", lambda: runtime)
+    lent(runtime)
     monkeypatch.setattr(host, "BYTES_A_LOCK", mmap.PAGESIZE)
     found = host.page_locked(host.host_zeros((9_000,), torch.uint8), torch.device("cuda", 0))
     assert sum(runtime.locked.values()) == 9_000 and len(runtime.locked) > 2

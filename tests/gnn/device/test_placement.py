@@ -1,17 +1,20 @@
 """Wherever graph and features lie, batches and trainings are the same to the last bit."""
 
+import mmap
+
 import pytest
 import torch
 
 from hone.errors import MachineError
-from hone.gnn.device import memory, placement, spread, training
-from hone.gnn.device.budget import Found, needs_of
-from hone.gnn.device.host import host_zeros, page_locked
+from hone.gnn.device import memory, training
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.operators import Operators
-from hone.gnn.device.placement import PLENTY, Load, placed_graph
+from hone.gnn.device.places import host, placement, spread
+from hone.gnn.device.places.budget import Found, needs_of
+from hone.gnn.device.places.host import host_zeros, page_locked
+from hone.gnn.device.places.placement import PLENTY, Load, placed_graph
+from hone.gnn.device.places.spread import cached_features, sharded_features
 from hone.gnn.device.sampler import DeviceSampler
-from hone.gnn.device.spread import cached_features, sharded_features
 from hone.gnn.distributed import Ranks, launch
 from hone.gnn.seeds import Plan
 from hone.gnn.stage import infer
@@ -117,6 +120,7 @@ def test_a_training_gives_the_same_bits_in_every_place(
     place, work, usual, small_graph, compiled, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr(placement, "cached_rows", lambda *_: 200)
+    monkeypatch.setattr(host, "BYTES_A_LOCK", mmap.PAGESIZE)  # so that rows lie across pieces
     work = work.model_copy(update={"placement": place})
     log = tmp_path / "log"
     assert losses(run(work, small_graph, compiled, tmp_path, log=log)) == usual

@@ -13,7 +13,7 @@ from hone.gnn.device.native import DropoutView, GraphView, HopView, address
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hone.gnn.device.spread import Features
+    from hone.gnn.device.places.spread import Features
     from hone.gnn.graph import Graph
 
 
@@ -22,7 +22,7 @@ BYTES_A_COPY = 1 << 28
 
 @dataclass(frozen=True)
 class DeviceGraph:
-    """A graph whose arrays lie on one device, or where it can read them (`hone.gnn.device.placement`)."""
+    """A graph whose arrays lie on one device, or where it can read them (`hone.gnn.device.places.placement`)."""
 
     indptr: Tensor
     """(nodes + 1,) int64."""

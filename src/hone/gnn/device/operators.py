@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hone.gnn.device.memory import BatchRoom, DeviceGraph, HopRoom
     from hone.gnn.device.native import Library
-    from hone.gnn.device.spread import Features
+    from hone.gnn.device.places.spread import Features
     from hone.records import Definition
 
 

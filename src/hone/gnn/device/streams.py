@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -35,13 +36,26 @@ IN_TURN = Aside()
 """One kernel after the other."""
 
 
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """A finalizer that frees something of CUDA's would spoil what is being captured."""
+    gc.collect()
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def graph_of(work: Callable[[], object], stream: torch.cuda.Stream | None = None) -> Callable[[], object]:
     """What launches all that `work` launches, as one CUDA graph; `stream` is the one that it is captured on.
 
     Raises RuntimeError where `work` does what cannot be captured.
     """
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):
+    with _nothing_collected(), torch.cuda.graph(graph, stream=stream):
         work()
     replay: Callable[[], object] = graph.replay
     return replay

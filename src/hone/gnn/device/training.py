@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.gnn.device.budget import inference_reserve, training_reserve
 from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library
 from hone.gnn.device.operators import Operators, SelectedOperators
 from hone.gnn.device.passes import DeviceModel, device_model
-from hone.gnn.device.placement import Load, placed_graph
+from hone.gnn.device.places.budget import inference_reserve, training_reserve
+from hone.gnn.device.places.placement import Load, placed_graph
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.work import BatchCounts
 from hone.gnn.distributed import Ranks, sum_over_ranks

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hone.config_trainings import HyperParameters, Plateau
     from hone.gnn.device.native import Library
-    from hone.gnn.device.spread import Features
+    from hone.gnn.device.places.spread import Features
     from hone.gnn.layers import SAGEConv
     from hone.gnn.models import GNN
 

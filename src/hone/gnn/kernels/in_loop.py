@@ -27,7 +27,7 @@ from hone.operators.check import compare
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hone.gnn.device.spread import Features
+    from hone.gnn.device.places.spread import Features
     from hone.gnn.job import TrainingJob
     from hone.records import GraphInfo, Tolerance
 

@@ -19,6 +19,8 @@ PLACES: tuple[Place, ...] = ("gpu", "sharded", "host_features", "host")
 GIB = 1 << 30
 RESERVE_BYTES = 2 * GIB
 """Of GPU memory, for what nobody counts: libraries, captured graphs, fragments."""
+HOST_RESERVE_BYTES = 2 * GIB
+"""Of host memory, for what is made on the way: masks and lists of nodes, copies under way."""
 MAPS = 3
 """Of the nodes, 4 bytes each: of a training's batches, of those that need more room, of validation."""
 BATCHES = 9
@@ -160,11 +162,11 @@ def cached_rows(place: Place, needs: Needs, found: Found) -> int:
 
 
 def host_bytes(place: Place, needs: Needs, found: Found) -> int:
-    """Of each process, page-locked."""
+    """Of each process: page-locked, and HOST_RESERVE_BYTES."""
     if place not in ("host_features", "host"):
         return 0
     others = needs.row * (needs.rows - cached_rows(place, needs, found))
-    return others + (needs.indices if place == "host" else 0)
+    return others + (needs.indices if place == "host" else 0) + HOST_RESERVE_BYTES
 
 
 def least(everybody: Sequence[tuple[str, int, int, bool]]) -> Found:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.gnn.device.budget import GIB, Found, Needs, Place, cached_rows, chosen, least, needs_of
-from hone.gnn.device.host import available_bytes, host_zeros, page_locked
-from hone.gnn.device.inclusion import inclusion_probabilities, likeliest
 from hone.gnn.device.memory import DeviceGraph, narrow_dtype, on_device
-from hone.gnn.device.peers import peers_within_reach
-from hone.gnn.device.spread import cached_features, sharded_features
+from hone.gnn.device.places.budget import GIB, Found, Needs, Place, cached_rows, chosen, least, needs_of
+from hone.gnn.device.places.host import available_bytes, host_zeros, page_locked
+from hone.gnn.device.places.inclusion import inclusion_probabilities, likeliest
+from hone.gnn.device.places.peers import peers_within_reach
+from hone.gnn.device.places.spread import cached_features, sharded_features
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,6 +41,8 @@ class Load:
 def measured(device: torch.device, ranks: Ranks) -> Found:
     """What there is; all processes of a training call it together and get the same."""
     gpu = PLENTY
+    if ranks.world > 1:
+        torch.distributed.barrier()  # what it keeps on the GPU from now on is not free
     if device.type == "cuda":
         torch.cuda.empty_cache()
         gpu = torch.cuda.mem_get_info(device)[0]
@@ -66,17 +68,17 @@ def placed_graph(
         _say(description(place, needs, found), ranks, log)
         return DeviceGraph.load(graph, device, dtype)
     indptr, labels = (on_device(graph.tensor(name), device) for name in ("indptr", "labels"))
-    if place == "host":
-        edges = graph.tensor("indices")
-        indices = page_locked(host_zeros(tuple(edges.shape), edges.dtype).copy_(edges), device)
-    else:
-        indices = on_device(graph.tensor("indices"), device)
+    edges = graph.tensor("indices")
+    on_host = place == "host"
+    indices = host_zeros(tuple(edges.shape), edges.dtype).copy_(edges) if on_host else on_device(edges, device)
     features = graph.tensor("features")
     narrow = dtype or narrow_dtype(features)
     if place == "sharded":
         _say(description(place, needs, found), ranks, log)
         return DeviceGraph(indptr, indices, sharded_features(features, device, narrow, ranks), labels)
     hot, hits = _hottest(indptr, indices, load, cached_rows(place, needs, found))
+    if on_host:  # not before: a copy must not go over from one locked piece to the next
+        indices = page_locked(indices, device)
     _say(description(place, needs, found, hits), ranks, log)
     return DeviceGraph(indptr, indices, cached_features(features, hot, device, narrow), labels)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 BYTES_A_LOCK = 4 << 30
 """Locked at a time: one call for all would ask the system for tens of gigabytes at once."""
+LEAST_BYTES_A_LOCK = 64 << 20
 PORTABLE_AND_MAPPED = 3
 """cudaHostRegisterPortable | cudaHostRegisterMapped; a GPU then has the memory at the host's own addresses."""
 REMEDY = "free host memory, allow containers and jobs to lock it (ulimit -l), or train with systems: [pipelined]"
@@ -44,14 +46,21 @@ def page_locked(tensor: Tensor, device: torch.device) -> Tensor:
         return tensor
     runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]
     locked: list[int] = []
-    address, size = tensor.data_ptr(), tensor.nbytes
-    for begin in range(address, address + size, BYTES_A_LOCK):
-        code = int(runtime.cudaHostRegister(begin, min(BYTES_A_LOCK, address + size - begin), PORTABLE_AND_MAPPED))
-        if code != 0:
+    size, piece = tensor.nbytes, BYTES_A_LOCK
+    begin, end = tensor.data_ptr(), tensor.data_ptr() + size
+    while begin < end:
+        code = int(runtime.cudaHostRegister(begin, min(piece, end - begin), PORTABLE_AND_MAPPED))
+        if code == 0:
+            locked.append(begin)
+            begin += piece
+            continue
+        with suppress(RuntimeError):
+            torch.zeros(1, device=device)  # takes the error, which the next kernel would be blamed for
+        piece //= 2  # a full GPU refuses large pieces now and then
+        if piece < LEAST_BYTES_A_LOCK:
             _unlock(runtime, locked, tensor)
             said = f"{size / 2**30:.1f} GiB of host memory cannot be page-locked: cudaError {code}"
             raise MachineError(said, where=str(device), remedy=REMEDY)
-        locked.append(begin)
     # The finalizer has the memory, too: it is unlocked before it is given back.
     unlock = weakref.finalize(tensor, _unlock, runtime, locked, tensor.detach())
     unlock.atexit = False  # the system does it

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hone.gnn.device.host import host_zeros, page_locked
 from hone.gnn.device.memory import brought, padded_width, rows_at_a_time
 from hone.gnn.device.native import SpreadRowsView, address
-from hone.gnn.device.peers import everyones
+from hone.gnn.device.places.host import host_zeros, page_locked
+from hone.gnn.device.places.peers import everyones
 
 if TYPE_CHECKING:
     from torch import Tensor
