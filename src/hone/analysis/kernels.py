@@ -13,7 +13,7 @@ from hone.records import KernelUse, SelectionReason, TrainingRun
 
 DEVICE = "device"
 """The system whose operators are kernels of a GPU: their shares are those of device_roofline."""
-SAME = ("fanouts", "batch_size", "hidden", "precision", "threads", "num_train", "device")
+SAME = ("fanouts", "batch_size", "hidden", "precision", "threads", "num_train", "device", "placement")
 """What a training must share with the one that it is compared with, beside graph, model, system and processes."""
 
 

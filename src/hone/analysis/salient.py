@@ -80,6 +80,7 @@ class Trained:
             "batch_size": first.batch_size,
             "hidden": first.hidden,
             "precision": first.precision,
+            "placement": first.placement,
             "threads": first.threads,
         }
 

@@ -165,6 +165,7 @@ COLUMNS: dict[str, Column] = {
     "batch_size": Column("float", "seeds of one process's batch"),
     "hidden": Column("float", "width of the hidden layers"),
     "precision": Column("text", "number format of the model's arithmetic"),
+    "placement": Column("text", "where the device system had graph and features: gpu, sharded, host_features or host"),
     "epoch_s": Column("float", "mean wall seconds of an epoch after warm-up, over the epochs of all seeds"),
     "epoch_std_s": Column("float", "standard deviation of epoch_s over these epochs"),
     "epoch_median_s": Column("float", "median over these epochs"),
@@ -236,7 +237,7 @@ _TOKENS = ("cached_input_tokens", "reasoning_tokens")
 _SAID = ("detail", "findings", "solution")
 _TIMES = ("speedup_low", "speedup_high", "latency_ms", "baseline_ms", "findings")
 
-_SETTINGS = ("training", "model", "gpus", "threads", "fanouts", "batch_size", "hidden", "precision")
+_SETTINGS = ("training", "model", "gpus", "threads", "fanouts", "batch_size", "hidden", "precision", "placement")
 _COUNTED = ("seeds", "epochs", "warmup_epochs")
 _SECONDS = ("epoch_s", "prepare_s", "transfer_s", "train_s", "blocked_s")
 _SECONDS_STD = tuple(name.replace("_s", "_std_s") for name in _SECONDS)
@@ -343,7 +344,7 @@ TABLES: dict[str, Table] = {
         ("dataset", "system", "model", "gpus", "epoch_s", "speedup", "efficiency"),
         (
             *("epoch_std_s", "origin", "hardware", "reference", "training", "threads", "fanouts", "batch_size"),
-            *("hidden", "precision", *_COUNTED, *_PUBLISHED),
+            *("hidden", "precision", "placement", *_COUNTED, *_PUBLISHED),
         ),
     ),
     "salient_timeline": Table(

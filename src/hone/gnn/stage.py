@@ -285,7 +285,7 @@ def _training_run(
         epochs=tuple(progress.epochs), best_epoch=progress.best_epoch, stopped_early=stopped_early,
         peak_memory_bytes=_peak_memory_bytes(trainer.learner.device), config_digest=job.digest(graph.info),
         timeline=trainer.timeline(job.timeline_batches), environment=environment(job.device), trained_at=_now(),
-        kernels=job.kernels, kernel_uses=job.kernel_uses,
+        kernels=job.kernels, kernel_uses=job.kernel_uses, placement=trainer.placement,
     )  # fmt: skip
 
 

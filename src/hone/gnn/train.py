@@ -12,7 +12,7 @@ import torch
 from hone.gnn.distributed import sum_over_ranks
 from hone.gnn.infer import count_correct, layerwise_classes
 from hone.gnn.seeds import Plan, shuffled
-from hone.records.gnn import EpochFigures, Span
+from hone.records.gnn import EpochFigures, Place, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,6 +145,11 @@ class Trainer:
             progress.add(self._epoch(epoch), self.learner.bare_model)
             keep(progress)
         return len(progress.epochs) < self.epochs
+
+    @property
+    def placement(self) -> Place | None:
+        """Where graph and features are, if it is not the host that batches are prepared on."""
+        return None
 
     def timeline(self, batches: int) -> tuple[Span, ...]:
         """Spans of the last epoch's first batches."""

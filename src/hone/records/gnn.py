@@ -15,6 +15,8 @@ FeatureDtype = Literal["float16", "bfloat16", "float32"]
 GNNModel = Literal["sage", "gat", "gin", "sage_ri"]
 System = Literal["full_batch", "pyg", "plain", "fast_sampler", "shared_memory", "pipelined", "device"]
 """How batches come into being, from the slowest; `full_batch` has none: every step sees the whole graph."""
+Place = Literal["gpu", "sharded", "host_features", "host"]
+"""Where the device system has graph and features: see `placement` of a training."""
 Kernels = Literal["builtin", "selected"]
 """Whose kernels a training's operators run: Hone's own, or those that a campaign found faster."""
 Stage = Literal["prepare", "blocked", "transfer", "train"]
@@ -161,6 +163,8 @@ class TrainingRun(Versioned):
     stopped_early: bool = False
     peak_memory_bytes: int = 0
     """Of the device; on a CPU, largest resident size of this process."""
+    placement: Place | None = None
+    """Where the device system had graph and features; absent for the others."""
     kernels: Kernels = "builtin"
     """What the config asked for."""
     kernel_uses: tuple[KernelUse, ...] = ()

@@ -123,7 +123,8 @@ def test_a_training_gives_the_same_bits_in_every_place(
     monkeypatch.setattr(host, "BYTES_A_LOCK", mmap.PAGESIZE)  # so that rows lie across pieces
     work = work.model_copy(update={"placement": place})
     log = tmp_path / "log"
-    assert losses(run(work, small_graph, compiled, tmp_path, log=log)) == usual
+    found = run(work, small_graph, compiled, tmp_path, log=log)
+    assert (losses(found), found.placement) == (usual, place)
     said = log.read_text()
     assert said in capsys.readouterr().err
     assert said.startswith(f"placement: {place}: 0.0 GiB of edges on the {'host' if place == 'host' else 'GPU'}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import torch
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from hone.gnn.device.places.spread import Features
     from hone.gnn.graph import Graph
+    from hone.records.gnn import Place
 
 
 BYTES_A_COPY = 1 << 28
@@ -32,6 +33,8 @@ class DeviceGraph:
     """(nodes, width) float16 or bfloat16; the width is a multiple of 8, filled up with zeros."""
     labels: Tensor
     """(nodes,) int64."""
+    place: Place = field(default="gpu", kw_only=True)
+    """Where edges and features are."""
 
     @classmethod
     def load(cls, graph: Graph, device: torch.device, dtype: torch.dtype | None = None) -> DeviceGraph:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hone.gnn.graph import Graph
     from hone.gnn.job import TrainingJob
     from hone.gnn.models import GNN
-    from hone.records.gnn import Span
+    from hone.records.gnn import Place, Span
 
 COUNTED_BATCHES = 8
 FEATURES = "mean_of_features"
@@ -73,6 +73,11 @@ class DeviceTrainer(Trainer):
     unique_nodes: float
     """Of a batch, all hops, as some batches had it."""
     sampled_edges: float
+
+    @property
+    def placement(self) -> Place:
+        """As it was chosen."""
+        return self.loop.graph.place
 
     def timeline(self, batches: int) -> tuple[Span, ...]:
         """None: batches overlap in graphs that nobody looks into."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from hone.errors import MachineError
 from hone.gnn.device.memory import Room
 
 if TYPE_CHECKING:
     from hone.config_trainings import HyperParameters, Placement
-    from hone.records.gnn import GNNModel, GraphInfo
+    from hone.records.gnn import GNNModel, GraphInfo, Place
 
-Place = Literal["gpu", "sharded", "host_features", "host"]
 PLACES: tuple[Place, ...] = ("gpu", "sharded", "host_features", "host")
 """The fastest first."""
 GIB = 1 << 30

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hone.gnn.device.memory import DeviceGraph, narrow_dtype, on_device
-from hone.gnn.device.places.budget import GIB, Found, Needs, Place, cached_rows, chosen, least, needs_of
+from hone.gnn.device.places.budget import GIB, Found, Needs, cached_rows, chosen, least, needs_of
 from hone.gnn.device.places.host import available_bytes, host_zeros, page_locked
 from hone.gnn.device.places.inclusion import inclusion_probabilities, likeliest
 from hone.gnn.device.places.peers import peers_within_reach
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hone.config_trainings import Placement
     from hone.gnn.distributed import Ranks
     from hone.gnn.graph import Graph
+    from hone.records.gnn import Place
 
 PLENTY = 1 << 60
 """Bytes; a CPU stands for a GPU in tests alone, and nobody measures it."""
@@ -75,12 +76,12 @@ def placed_graph(
     narrow = dtype or narrow_dtype(features)
     if place == "sharded":
         _say(description(place, needs, found), ranks, log)
-        return DeviceGraph(indptr, indices, sharded_features(features, device, narrow, ranks), labels)
+        return DeviceGraph(indptr, indices, sharded_features(features, device, narrow, ranks), labels, place=place)
     hot, hits = _hottest(indptr, indices, load, cached_rows(place, needs, found))
     if on_host:  # not before: a copy must not go over from one locked piece to the next
         indices = page_locked(indices, device)
     _say(description(place, needs, found, hits), ranks, log)
-    return DeviceGraph(indptr, indices, cached_features(features, hot, device, narrow), labels)
+    return DeviceGraph(indptr, indices, cached_features(features, hot, device, narrow), labels, place=place)
 
 
 def _hottest(indptr: Tensor, indices: Tensor, load: Load, number: int) -> tuple[Tensor, float]:
