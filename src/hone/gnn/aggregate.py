@@ -119,7 +119,7 @@ def estimated_sum(x: Tensor, block: Block | SlotBlock) -> Tensor:
 
 def neighbour_mean(x: Tensor, block: Block | SlotBlock) -> Tensor:
     """Row i is the mean of x over the neighbours of i, zero where there are none: (num_src, d) -> (num_dst, d)."""
-    share = degrees(block).clamp(min=1).to(x.dtype).reciprocal()
+    share = degrees(block).clamp(min=1).float().reciprocal().to(x.dtype)  # autocast would widen it, and all of x
     return neighbour_sum(x, block) * share[:, None]
 
 

@@ -190,7 +190,7 @@ def test_nothing_in_a_step_waits_for_the_host_or_draws_from_a_generator(kernels,
         made.part.forward(made.place, training=True)
         made.part.backward(made.place)
         made.weights.update(made.part.total, made.place.global_seeds)
-    assert "aten::cat.out" in watched.found  # the gradients: backward was seen
+    assert {"aten::cat.out", "aten::nll_loss_backward"} <= set(watched.found)  # backward was seen
     names = {found.removeprefix("aten::").lstrip("_") for found in watched.found}
     assert not [found for found in names if found.startswith(WAITING + DRAWING)]
 
@@ -240,7 +240,7 @@ def test_batches_that_do_not_fit_are_trained_on_whole(kernels, device_graph):
     losses = [sum(loop.run(plan) for plan in plans) for loop in loops]
     assert 0 < loops[1].overflows < sum(map(len, plans))
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
-    assert torch.allclose(ample.weights.parameters, tight.weights.parameters, atol=2e-3)
+    assert off(tight.weights.parameters, ample.weights.parameters) < 1e-2
 
 
 @pytest.mark.parametrize("name", MODELS)

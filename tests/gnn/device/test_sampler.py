@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hone.config_trainings import MAX_DEVICE_FANOUT
-from hone.errors import ConfigError
+from hone.errors import ConfigError, MachineError
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.sampler import DeviceSampler, as_batch
 from hone.gnn.sampling import Sampler
@@ -134,3 +134,9 @@ def test_a_hub_a_node_of_degree_one_and_an_isolated_node(kernels, device, leaves
     drawn = found.nodes[found.blocks[-1].indices[:4]].tolist()
     assert len(set(drawn)) == 4 and all(1 <= node <= leaves for node in drawn)
     assert found.nodes[found.blocks[-1].indices[4]] == 0
+
+
+def test_a_launch_that_cuda_refuses_is_an_error(kernels, device_graph, monkeypatch):
+    monkeypatch.setattr(kernels, "_last_error", lambda: 98)
+    with pytest.raises(MachineError, match="CUDA refuses the kernel begin_batch: error 98"):
+        next(sampled(kernels, device_graph, Plan(torch.arange(BATCH), BATCH)))

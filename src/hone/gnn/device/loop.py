@@ -167,13 +167,14 @@ class DeviceLoop:
             self._sampler.make_ready(2 * len(self._groups[0].rooms))
             self._sample_all(self._groups[0], 1)
         torch.cuda.synchronize(self._device)
-        self._step(
-            self._pass, self._groups[0].rooms[0], self._aside
-        )  # libraries choose their kernels when they are first used
         first = _stream(self._device, URGENT)  # where both want a processor: nothing waits for the sampling
+        with torch.cuda.stream(first):  # libraries choose their kernels and get their memory when they are first used
+            self._step(self._pass, self._groups[0].rooms[0], self._aside)
+        torch.cuda.synchronize(self._device)
+        pool = torch.cuda.graph_pool_handle()  # one for both: they are launched in turn
         for group in self._groups:
             group.sample = graph_of(partial(self._sample_all, group, len(group.rooms)), self._side)
-            group.train = graph_of(partial(self._train_all, group), first)
+            group.train = graph_of(partial(self._train_all, group), first, pool)
         self.weights.load_state(before)
         self._take_loss()
 

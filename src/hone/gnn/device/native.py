@@ -109,13 +109,20 @@ class Library:
             function = getattr(loaded, f"hone_{name}")
             function.argtypes, function.restype = [*arguments, c_void_p], None
             self._functions[name] = function
+        self._last_error = loaded.hone_last_error
         self.max_fanout = int(loaded.hone_max_fanout())
         self.slots_per_block = int(loaded.hone_slots_per_block())
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Put one entry point's work on the current stream of the current device."""
+        """Put one entry point's work on the current stream of the current device.
+
+        Raises MachineError when CUDA refuses it: PyTorch would not see that, it has another copy of the runtime.
+        """
         stream = torch.cuda.current_stream().cuda_stream if torch.cuda.is_available() else None
         self._functions[name](*map(_passed, arguments), stream)
+        if code := self._last_error():
+            remedy = "train with systems: [pipelined], and report it with this machine's GPU and driver"
+            raise MachineError(f"CUDA refuses the kernel {name}: error {code}", remedy=remedy)
 
 
 def address(tensor: Tensor) -> int:

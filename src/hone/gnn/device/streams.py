@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -49,13 +50,16 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-def graph_of(work: Callable[[], object], stream: torch.cuda.Stream | None = None) -> Callable[[], object]:
+def graph_of(
+    work: Callable[[], object], stream: torch.cuda.Stream | None = None, pool: Any = None
+) -> Callable[[], object]:
     """What launches all that `work` launches, as one CUDA graph; `stream` is the one that it is captured on.
 
+    `pool`: memory (`torch.cuda.graph_pool_handle`) that it shares with graphs that never run at the same time.
     Raises RuntimeError where `work` does what cannot be captured.
     """
     graph = torch.cuda.CUDAGraph()
-    with _nothing_collected(), torch.cuda.graph(graph, stream=stream):
+    with _nothing_collected(), torch.cuda.graph(graph, stream=stream, pool=pool):
         work()
     replay: Callable[[], object] = graph.replay
     return replay
