@@ -7,7 +7,7 @@ import torch
 
 from hone.config_graphs import SyntheticGraph
 from hone.errors import MachineError
-from hone.gnn.device import memory
+from hone.gnn.device import copies
 from hone.gnn.device.memory import DeviceGraph
 from hone.gnn.device.places import host
 from hone.gnn.graph import Graph
@@ -19,7 +19,7 @@ def test_rows_come_whole_however_they_are_copied(device, tmp_path, monkeypatch, 
     entry = SyntheticGraph(kind="synthetic", nodes=200, classes=3, feature_dim=width, feature_dtype=stored)
     prepare("g", entry, tmp_path / "g")
     graph = Graph.open(tmp_path / "g")
-    monkeypatch.setattr(memory, "BYTES_A_COPY", 1000)
+    monkeypatch.setattr(copies, "BYTES_A_COPY", 1000)
     found = DeviceGraph.load(graph, device)
     for name in ("indptr", "indices", "labels"):
         assert torch.equal(getattr(found, name).cpu(), graph.tensor(name)), name

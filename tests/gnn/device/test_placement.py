@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hone.errors import MachineError
-from hone.gnn.device import memory, training
+from hone.gnn.device import copies, training
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.operators import Operators
 from hone.gnn.device.places import host, placement, spread
@@ -45,7 +45,7 @@ def sharded_here(monkeypatch, source, device, dtype, ranks):
 
     def part(rank):
         rows = source[rank :: ranks.world]
-        return memory.brought(rows, torch.zeros(len(rows), memory.padded_width(source), dtype=dtype, device=device))
+        return copies.brought(rows, torch.zeros(len(rows), copies.padded_width(source), dtype=dtype, device=device))
 
     def everyones(own, ranks):
         return [own if rank == ranks.rank else part(rank) for rank in range(ranks.world)]
@@ -59,13 +59,13 @@ def sharded_here(monkeypatch, source, device, dtype, ranks):
 def test_batches_read_the_same_features_wherever_they_lie(
     small_graph, device_graph, device, kernels, monkeypatch, dtype
 ):
-    monkeypatch.setattr(memory, "BYTES_A_COPY", 1000)
+    monkeypatch.setattr(copies, "BYTES_A_COPY", 1000)
     source = small_graph.tensor("features")
 
     def graph(features):
         return DeviceGraph(device_graph.indptr, device_graph.indices, features, device_graph.labels)
 
-    whole = memory.brought(source, torch.zeros(source.shape, dtype=dtype, device=device))
+    whole = copies.brought(source, torch.zeros(source.shape, dtype=dtype, device=device))
     expected = first_inputs(graph(whole), kernels)
     assert len(expected.unique()) > 100
     some = torch.randperm(600, generator=torch.Generator().manual_seed(1))

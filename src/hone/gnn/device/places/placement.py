@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.gnn.device.memory import DeviceGraph, narrow_dtype, on_device
+from hone.gnn.device.copies import narrow_dtype, on_device
+from hone.gnn.device.memory import DeviceGraph
 from hone.gnn.device.places.budget import GIB, Found, Needs, cached_rows, chosen, least, needs_of
 from hone.gnn.device.places.host import available_bytes, host_zeros, page_locked
 from hone.gnn.device.places.inclusion import inclusion_probabilities, likeliest

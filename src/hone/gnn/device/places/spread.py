@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hone.gnn.device.memory import brought, padded_width, rows_at_a_time
+from hone.gnn.device.copies import brought, padded_width, rows_at_a_time
 from hone.gnn.device.native import SpreadRowsView, address
 from hone.gnn.device.places.host import host_zeros, page_locked
 from hone.gnn.device.places.peers import everyones
