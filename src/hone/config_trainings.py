@@ -8,13 +8,13 @@ from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from hone.records.gnn import GNNModel, Kernels, Split, System
+from hone.records.gnn import GNNModel, Kernels, Place, Split, System
 from hone.section import Section
 
 Fanouts = tuple[int, ...]
 """From the seeds outwards; -1 takes every neighbour."""
 Precision = Literal["float32", "bfloat16"]
-Placement = Literal["auto", "gpu", "sharded", "host_features", "host"]
+Placement = Literal["auto", Place]
 SAMPLING = "sample_neighbours"
 """The operator that the compiled sampler can take from elsewhere: its inner loop."""
 OPERATORS: dict[System, tuple[str, ...]] = {
@@ -221,9 +221,9 @@ class Training(Overrides):
     def _selected_kernels(self) -> Self:
         if (self.kernels == "selected") != (self.kernels_from is not None):
             raise ValueError("kernels: selected needs kernels_from: <source of the operators>, and nothing else does")
-        without = [system for system in self.systems if system not in OPERATORS]
         if self.kernels == "selected" and "device" in self.systems and self.models != ("sage",):
             raise ValueError("kernels: selected: device runs operators for sage alone: give the others a training each")
+        without = [system for system in self.systems if system not in OPERATORS]
         if self.kernels == "selected" and without:
             raise ValueError(
                 f"kernels: selected: {without[0]} runs no operator; systems that do: {', '.join(OPERATORS)}"

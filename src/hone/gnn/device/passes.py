@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hone.gnn.distributed import Ranks
     from hone.gnn.job import TrainingJob
     from hone.gnn.models import GNN
+    from hone.records.gnn import GraphInfo
 
 
 class Pass(Protocol):
@@ -65,15 +66,15 @@ def sage_model(
 
 
 def device_model(
-    job: TrainingJob, model: GNN, graph: DeviceGraph, library: Library, ranks: Ranks, *, inputs: int, classes: int,
+    job: TrainingJob, model: GNN, graph: DeviceGraph, library: Library, ranks: Ranks, info: GraphInfo,
     operators: Operators | None = None,
 ) -> DeviceModel:  # fmt: skip
-    """The job's model; `inputs` and `classes` are the graph's."""
+    """The job's model; `info` is the graph's, whose features the device has filled up with zeros."""
     if job.model == "sage":
         weights = Weights(model, graph.features, job.hyper, library, job.plateau)
         return sage_model(weights, graph, job.hyper.dropout, library, operators)
     flat = ModelWeights(model, graph.features.device, job.hyper, library, job.plateau)
     part = AutogradPass(
-        flat, graph, library, ranks, inputs=inputs, precision=job.precision, scaled_sums=job.hyper.scaled_sums
+        flat, graph, library, ranks, inputs=info.feature_dim, precision=job.precision, scaled_sums=job.hyper.scaled_sums
     )
-    return DeviceModel(flat, lambda _: part, classes, numbered=True)  # it keeps nothing of a room's size
+    return DeviceModel(flat, lambda _: part, info.num_classes, numbered=True)  # it keeps nothing of a room's size

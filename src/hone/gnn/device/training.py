@@ -110,7 +110,7 @@ def device_trainer(
         graph, device, _wanted(job, ranks), load, reserve, ranks,
         dtype=torch.bfloat16 if FEATURES in job.objects else None, log=log,
     )  # fmt: skip
-    on_device = _on_device(job, graph, model, arrays, kernels, ranks, operators)
+    on_device = device_model(job, model, arrays, kernels, ranks, graph.info, operators)
     seed = derived_seed("sampler", job.seed)
     order = shuffled(graph.tensor("train"), job.seed, 0)
     plan = Plan(order, job.hyper.batch_size, 0, ranks.rank, ranks.world)
@@ -142,9 +142,7 @@ class DeviceInference:
     ) -> None:  # fmt: skip
         room = Room.largest(batch_size, fanouts, len(graph.labels), numbered=model.numbered)
         self._graph, self._classes = graph, model.classes
-        self._sampler = DeviceSampler(
-            graph, room, library, seed=seed, max_seeds=max_seeds, operators=model.operators
-        )  # fmt: skip
+        self._sampler = DeviceSampler(graph, room, library, seed=seed, max_seeds=max_seeds, operators=model.operators)
         self._place = BatchRoom(room, len(fanouts), graph.labels.device, graph.features.shape[1])
         self._pass = model.passes(room)
 
@@ -179,22 +177,12 @@ def device_inferences(
         graph, device, _wanted(job, Ranks()), Load(everyone, job.hyper.inference_batch_size, fanouts[0]),
         inference_reserve(job.model, job.hyper, graph.info, fanouts), Ranks(),
     )  # fmt: skip
-    on_device = _on_device(job, graph, model, arrays, kernels, Ranks())
+    on_device = device_model(job, model, arrays, kernels, Ranks(), graph.info)
     most = max(map(len, seeds), default=0)
     return lambda fanouts: DeviceInference(
         arrays, on_device, fanouts, job.hyper.inference_batch_size, kernels,
         seed=derived_seed("inference", job.inference.seed), max_seeds=most,
     )  # fmt: skip
-
-
-def _on_device(
-    job: TrainingJob, graph: Graph, model: GNN, arrays: DeviceGraph, library: Library, ranks: Ranks,
-    operators: Operators | None = None,
-) -> DeviceModel:  # fmt: skip
-    info = graph.info
-    return device_model(
-        job, model, arrays, library, ranks, inputs=info.feature_dim, classes=info.num_classes, operators=operators
-    )
 
 
 def _wanted(job: TrainingJob, ranks: Ranks) -> Placement:
