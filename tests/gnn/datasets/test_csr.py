@@ -113,6 +113,15 @@ def test_first_pairs_do_not_depend_on_the_chunks():
     assert all(np.array_equal(found[0], other) for other in found[1:])
 
 
+def test_many_first_pairs_are_those_that_a_dictionary_finds():
+    sources, destinations = np.random.default_rng(2).integers(0, 3000, (2, 400_000))
+    found = first_pairs(edge_chunks(sources, destinations), 3000, 250_000, 1 << 18)
+    low, high = np.minimum(sources, destinations), np.maximum(sources, destinations)
+    keys = dict.fromkeys((low * 3000 + high)[low != high].tolist())
+    expected = np.array(list(itertools.islice(keys, 250_000)))
+    assert np.array_equal(found, np.sort(np.concatenate([expected, expected % 3000 * 3000 + expected // 3000])))
+
+
 def test_a_full_disk_is_a_message_with_the_place(tmp_path, many, monkeypatch):
     def full(file, keys):
         raise OSError(28, "No space left on device")

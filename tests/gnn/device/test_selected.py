@@ -24,13 +24,12 @@ from hone.operators import OperatorError
 from hone.records import Language, SelectedKernel, Selection, Tolerance, Workload
 from hone.store import Store
 from tests.analysis.trainings import environment
-from tests.gnn.device.conftest import HERE
+from tests.gnn.device.conftest import HERE, LAST_ERROR
 from tests.gnn.device.test_training import run, told
 from tests.graph_ops import definitions
 
 NAMES = OPERATORS["device"]
 TOLERANCE = Tolerance(rtol=8e-3, atol=1e-4)
-LAST_ERROR = '\nextern "C" int hone_last_error(void) { return 0; }\n'
 ONLY_ONE_DROPOUT = ("plain_dropout(key, scale, threshold)", "plain_dropout(key, 2.0, 32768)")
 NEVER_THE_LAST = ("stream.below(static_cast<uint32_t>(j) + 1)", "stream.below(static_cast<uint32_t>(j))")
 NO_DEGREES = (

@@ -182,18 +182,38 @@ def _surplus(streams: GraphStreams, buckets: list[Bucket], chunk: int) -> Array:
 
 def first_pairs(edges: EdgeStream, num_nodes: int, pairs: int, chunk: int) -> Array:
     """Sorted keys, both directions, of the first so many different edges of the stream, however it is cut up."""
-    taken = np.empty(0, np.int64)
+    parts: list[Array] = []
+    held, needed = 0, pairs
+    for keys in _pair_keys(edges, num_nodes, chunk):
+        parts.append(keys)
+        held += len(keys)
+        if held < needed:
+            continue
+        parts = [np.concatenate(parts)]
+        first = np.unique(parts[0], return_index=True)[1]
+        if len(first) >= pairs:
+            first.sort()
+            return _both_directions(parts.pop()[first[:pairs]], num_nodes)
+        needed = held + pairs - len(first)  # few are drawn twice: a look or two more
+    raise AssertionError("the stream has more different edges than were dropped of it")
+
+
+def _both_directions(keys: Array, num_nodes: int) -> Array:
+    """Sorted: the keys, and those with both nodes' places changed."""
+    both = np.concatenate([keys, keys % num_nodes])
+    both[len(keys) :] *= num_nodes
+    both[len(keys) :] += keys // num_nodes
+    both.sort()
+    return both
+
+
+def _pair_keys(edges: EdgeStream, num_nodes: int, chunk: int) -> Iterator[Array]:
+    """Keys of edges between different nodes, the lower one first, in parts that take little memory."""
     for sources, destinations in edges(chunk):
         for first in range(0, len(sources), EDGES_A_PART):
             part = slice(first, first + EDGES_A_PART)
             low, high = np.minimum(sources[part], destinations[part]), np.maximum(sources[part], destinations[part])
-            keys = (low.astype(np.int64) * num_nodes + high)[low != high]
-            keys = keys[np.sort(np.unique(keys, return_index=True)[1])]
-            taken = np.concatenate([taken, keys[~np.isin(keys, taken)][: pairs - len(taken)]])
-            if len(taken) == pairs:
-                low, high = np.divmod(taken, num_nodes)
-                return np.sort(np.concatenate([taken, high * num_nodes + low]))
-    raise AssertionError("the stream has more different edges than were dropped of it")
+            yield (low.astype(np.int64) * num_nodes + high)[low != high]
 
 
 def _write_rows(streams: GraphStreams, buckets: list[Bucket], dropped: Array, folder: Path) -> int:

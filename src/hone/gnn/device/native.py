@@ -109,7 +109,7 @@ class Library:
             function = getattr(loaded, f"hone_{name}")
             function.argtypes, function.restype = [*arguments, c_void_p], None
             self._functions[name] = function
-        self._last_error = loaded.hone_last_error
+        self._last_error = loaded.hone_last_error  # every build of CUDA has it
         self.max_fanout = int(loaded.hone_max_fanout())
         self.slots_per_block = int(loaded.hone_slots_per_block())
 

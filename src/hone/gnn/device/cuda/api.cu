@@ -10,9 +10,6 @@ using namespace hone;
 
 extern "C" {
 
-// Of the launches of this thread since it was last asked.
-int hone_last_error() { return static_cast<int>(cudaGetLastError()); }
-
 int hone_max_fanout() { return kMaxFanout; }
 int hone_slots_per_block() { return kThreads; }
 
