@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-ENTRIES_A_PART = 200_000_000
+ENTRIES_A_PART = 600_000_000
 
 
 @dataclass(frozen=True)
