@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -23,6 +23,7 @@ from hone.judge.child.models import (
 )
 from hone.judge.cuda import driver
 from hone.judge.cuda.batches import Clock, Gate
+from hone.judge.cuda.drawn_sets import DrawnSets, OnTheGpu
 from hone.judge.cuda.memory import DeviceArena
 from hone.judge.cuda.models import allow_tf32
 from hone.judge.cuda.sets import Region
@@ -55,7 +56,6 @@ class ReferenceBase:
         """Distribution -> for each output what an element may be off beside the tolerance; under the rule `hone`."""
         self._poison = 0xFF
         self._seed = 0
-        self._seeds: list[int] = []
         self._scalars: list[dict[str, Any]] = []
         self._count = 1
         """Sets of the batch at hand."""
@@ -145,6 +145,7 @@ class ReferenceBase:
         self._write_parameters(model)
         self._flops = message["flops"]
         random = self._try_out(message["seed"])
+        self._drawn_sets = DrawnSets(self._hidden, lambda places: self._write(places, self._drawn()))
         return {"written": self._written, "random": random, "scalars": self._numbers}
 
     def _allocate(self, region: Region) -> DeviceArena:
@@ -199,14 +200,22 @@ class ReferenceBase:
     def _values(self, seed: int, distribution: str) -> list[Any]:
         """What `get_inputs` gives on the GPU for a seed, floating-point tensors in the workload's data type."""
         seed_all(seed)
-        with torch.device("cuda"):
+        return redistribute(self._drawn(), distribution, seed)
+
+    def _drawn(self) -> list[Any]:
+        """As `_values`, from the generators as they are."""
+        with torch.device("cuda"), OnTheGpu():
             values = list(self._module.get_inputs())
         values = [value.cuda() if isinstance(value, torch.Tensor) else value for value in values]
-        return redistribute(cast_inputs(values, self._loaded), distribution, seed)
+        return cast_inputs(values, self._loaded)
 
     def _fill(self, places: Mapping[str, torch.Tensor], seed: int, distribution: str) -> dict[str, Any]:
         """Write the inputs of a seed to a set; returns the arguments that are plain numbers."""
-        values = dict(zip(self._order, self._values(seed, distribution), strict=True))
+        return self._write(places, self._values(seed, distribution))
+
+    def _write(self, places: Mapping[str, torch.Tensor], arguments: Sequence[Any]) -> dict[str, Any]:
+        """Write forward's arguments to a set; returns those that are plain numbers."""
+        values = dict(zip(self._order, arguments, strict=True))
         tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
         if list(tensors) != list(places):
             raise UnexpectedOutput(f"input tensors are {list(tensors)}, the definition has {list(places)}")
