@@ -80,7 +80,10 @@ def process_group(ranks: Ranks, kind: Literal["cpu", "cuda"]) -> Iterator[None]:
 
     backend = "nccl" if kind == "cuda" else "gloo"
     method = ranks.address or "env://"
-    distributed.init_process_group(backend, init_method=method, rank=ranks.rank, world_size=ranks.world)
+    device = device_of(ranks, kind) if kind == "cuda" else None
+    distributed.init_process_group(
+        backend, init_method=method, rank=ranks.rank, world_size=ranks.world, device_id=device
+    )  # fmt: skip
     try:
         yield
     finally:

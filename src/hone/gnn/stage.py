@@ -198,7 +198,11 @@ def _trainer(
         from hone.gnn.device.training import device_trainer
 
         assert sampler is not None, "compiled_sampler sees to it"
-        yield device_trainer(job, graph, model, sampler, device, ranks, log)
+        trainer = device_trainer(job, graph, model, sampler, device, ranks, log)
+        try:
+            yield trainer
+        finally:
+            trainer.close()
         return
     if job.system in ("full_batch", "pyg"):
         from hone.gnn.pyg import with_pyg_convolutions

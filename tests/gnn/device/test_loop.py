@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hone.config_trainings import HyperParameters
-from hone.gnn.device.loop import DeviceLoop, measured_room
+from hone.gnn.device.loop import GROUPS, DeviceLoop, group_size, measured_room
 from hone.gnn.device.memory import BatchRoom, Room
 from hone.gnn.device.passes import sage_model
 from hone.gnn.device.sage import SagePass
@@ -104,3 +104,19 @@ def test_the_measured_room_is_enough_for_what_was_measured_and_not_for_all_there
         narrow.make_ready(1)
         narrow.sample(place)
         assert not place.overflow
+
+
+@pytest.mark.parametrize(
+    ("batches", "size"), [(1179, 9), (295, 7), (590, 10), (64, 8), (12, 12), (11, 11), (1, 1), (0, 1)]
+)
+def test_groups_leave_few_batches_over(batches, size):
+    assert batches < GROUPS[-1] or batches % group_size(batches) == min(batches % some for some in GROUPS)
+    assert group_size(batches) == size
+
+
+def test_a_loop_that_was_closed_goes_on(kernels, device_graph):
+    one, other = Made(kernels, device_graph), Made(kernels, device_graph)
+    loop, closed = one.loop(), other.loop()
+    for epoch in range(2):
+        assert loop.run(plan_of(epoch)) == closed.run(plan_of(epoch))
+        closed.close()

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from hone.judge.cuda import driver, drawn_sets
+from hone.judge.cuda import drawn_sets, driver
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 SHAPE, SETS = (300, 70), 40

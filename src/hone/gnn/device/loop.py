@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from hone.gnn.distributed import Ranks
     from hone.gnn.seeds import Plan
 
-GROUP = 4
-"""Batches of a launch."""
+GROUPS = range(6, 13)
+"""Batches of a launch: enough that the host has a millisecond for the next one, also where several processes wait for
+the slowest of them."""
 AHEAD = 2
 """Groups that there is room for: one is trained, the next is sampled."""
 URGENT = -1
@@ -46,10 +47,13 @@ class Group:
 
 
 class DeviceLoop:
-    """Trains a model over epochs; on a CPU (with kernels for one, as tests have) without streams and graphs."""
+    """Trains a model over epochs; on a CPU (with kernels for one, as tests have) without streams and graphs.
+
+    `close` before processes part: NCCL's communicator waits for graphs that have it inside.
+    """
 
     def __init__(
-        self, graph: DeviceGraph, model: DeviceModel, sampler: DeviceSampler, ranks: Ranks, *, group: int = GROUP
+        self, graph: DeviceGraph, model: DeviceModel, sampler: DeviceSampler, ranks: Ranks, *, group: int = 4
     ) -> None:
         """Rooms are the sampler's. Graphs are captured when the first epoch begins."""
         self.graph, self.weights, self._sampler = graph, model.weights, sampler
@@ -80,6 +84,13 @@ class DeviceLoop:
                 self._sample(number + 1, counts[number + 1])
             self._train(number, first, counts[number], plan)
         return float(self._take_loss())
+
+    def close(self) -> None:
+        """Give the graphs back; another epoch would make them again."""
+        if self._side is not None:
+            torch.cuda.synchronize(self._device)
+        for group in self._groups:
+            group.sample = group.train = None
 
     def one_by_one(self, plan: Plan, batches: int) -> Iterator[BatchRoom]:
         """Train on an epoch's first batches, which fit, one after the other on one stream: for those who look on."""
@@ -189,6 +200,13 @@ class DeviceLoop:
         total = self.weights.loss_sum.clone()
         self.weights.loss_sum.zero_()
         return total
+
+
+def group_size(batches: int) -> int:
+    """Batches of a launch such that few of an epoch are left over, which are launched kernel by kernel."""
+    if batches < GROUPS[-1]:
+        return max(1, batches)
+    return min(reversed(GROUPS), key=lambda size: batches % size)
 
 
 def measured_room(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.gnn.device.loop import DeviceLoop, measured_room
+from hone.gnn.device.loop import DeviceLoop, group_size, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library
 from hone.gnn.device.operators import Operators, SelectedOperators
@@ -74,6 +74,10 @@ class DeviceTrainer(Trainer):
     """Of a batch, all hops, as some batches had it."""
     sampled_edges: float
 
+    def close(self) -> None:
+        """Before processes part."""
+        self.loop.close()
+
     @property
     def placement(self) -> Place:
         """As it was chosen."""
@@ -122,7 +126,7 @@ def device_trainer(
     )  # fmt: skip
     counts = _counted(ample, plan, job.layers)
     sampler = ample.with_room(measured_room(ample, plan, job.layers))
-    loop = DeviceLoop(arrays, on_device, sampler, ranks)
+    loop = DeviceLoop(arrays, on_device, sampler, ranks, group=group_size(len(plan)))
     learner = DeviceLearner(on_device.weights, device, ranks)
     return DeviceTrainer(
         graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, on_device, kernels, ranks),

@@ -22,8 +22,8 @@ HOST_RESERVE_BYTES = 2 * GIB
 """Of host memory, for what is made on the way: masks and lists of nodes, copies under way."""
 MAPS = 3
 """Of the nodes, 4 bytes each: of a training's batches, of those that need more room, of validation."""
-BATCHES = 9
-"""That there is room for: two groups of four, and one that needs more."""
+BATCHES = 25
+"""That there is room for: two groups of twelve, and one that needs more."""
 PASSES = 2
 """Through a model that memory is kept for: those of both groups, each captured by itself; or one that needs more."""
 KEPT_STATES = 12
