@@ -322,11 +322,3 @@ def test_an_error_of_the_machinery_is_the_machines(bench, monkeypatch):
     trace = only(bench.judge(item, gold_solution(item), protocol=UNTIMED))
     assert trace.status is Status.MACHINE_ERROR
     assert "Bad file descriptor" in trace.detail
-
-
-def test_where_all_is_known_no_session_is_opened(bench, monkeypatch):
-    item = scale_definition()
-    first = only(bench.judge(item, gold_solution(item), protocol=UNTIMED))
-    monkeypatch.setattr(judging, "open_session", None)
-    again = only(bench.judge(item, gold_solution(item), protocol=UNTIMED))
-    assert again == first

@@ -62,8 +62,6 @@ def judge_all(
         pair: trace.model_copy(update={"protocol": protocol}) for pair, trace in known.items() if trace is not None
     }
     to_judge = sorted((pair for pair in wanted if pair not in traces), key=lambda pair: places[pair])
-    if not to_judge:  # where all is known no GPU is needed
-        return [traces[pair] for pair in order]
     with progress_bar("judge", len(to_judge), wanted=progress) as advance, open_session(protocol, baselines) as session:
         for pair in to_judge:
             trace = judge_one(wanted[pair], session)

@@ -233,13 +233,6 @@ class FakeCuda:
 
     def init(self) -> None: ...
 
-    def current_device(self) -> int:
-        return 0
-
-    @property
-    def default_generators(self) -> list[Any]:
-        return [SimpleNamespace(graphsafe_set_state=lambda _: None)]
-
     def empty_cache(self) -> None: ...
 
     def mem_get_info(self) -> tuple[int, int]:
@@ -281,9 +274,6 @@ class FakeTorch:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(torch, name)
-
-    def Generator(self, _: str) -> Any:
-        return SimpleNamespace(graphsafe_get_state=lambda: None)
 
     def device(self, _: str) -> torch.device:
         return torch.device("cpu")

@@ -119,21 +119,6 @@ def test_in_the_stream_no_part_of_a_short_claim_is_taken_on_trust(bench, run_ms,
     assert found < UNEARNED
 
 
-class KeepsItsFirstAddresses(Honest):
-    """Cannot be captured, because it replays a graph of its own with the addresses of its first run."""
-
-    captures = False
-
-    def compute(self, index):
-        super().compute(0)
-
-
-def test_in_the_stream_a_solution_does_not_pass_on_one_runs_addresses_alone(bench):
-    with pytest.raises(Verdict) as caught:
-        measure(bench(KeepsItsFirstAddresses, run_ms=0.1))
-    assert caught.value.status is Status.WRONG_VALUE
-
-
 class ForgesShortBatches(Silent):
     """Says of a batch that is shorter than what is noise to the judge's clock that it took a quarter of its time."""
 

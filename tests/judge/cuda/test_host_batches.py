@@ -38,6 +38,7 @@ def test_inputs_are_hidden_until_their_part_is_revealed(rig):
     made.reference.reveal(2, SETS)
     assert same(shown(made), expected(50)) == [True, True, False, False]
     assert same(shown(made), expected(900)) == [False, False, True, True]
+    assert made.ground._seeds == [50, 51, 902, 903]
 
 
 def test_outputs_that_were_touched_are_seen_from_a_set_on(rig):

@@ -35,14 +35,7 @@ def captured_graph() -> Iterator[Any]:
         torch.cuda.set_stream(stream)
         graph.reset()
         _failed_graphs.append(graph)
-        _renew_generator()
         raise
-
-
-def _renew_generator() -> None:
-    """A capture that fails leaves the GPU's generator in the belief that it goes on: graphs before it are of no use."""
-    default = torch.cuda.default_generators[torch.cuda.current_device()]
-    default.graphsafe_set_state(torch.Generator("cuda").graphsafe_get_state())
 
 
 def profile_table(run: Callable[[], object]) -> str:

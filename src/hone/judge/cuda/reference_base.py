@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -23,7 +23,6 @@ from hone.judge.child.models import (
 )
 from hone.judge.cuda import driver
 from hone.judge.cuda.batches import Clock, Gate
-from hone.judge.cuda.drawn_sets import DrawnSets, OnTheGpu
 from hone.judge.cuda.memory import DeviceArena
 from hone.judge.cuda.models import allow_tf32
 from hone.judge.cuda.sets import Region
@@ -56,6 +55,7 @@ class ReferenceBase:
         """Distribution -> for each output what an element may be off beside the tolerance; under the rule `hone`."""
         self._poison = 0xFF
         self._seed = 0
+        self._seeds: list[int] = []
         self._scalars: list[dict[str, Any]] = []
         self._count = 1
         """Sets of the batch at hand."""
@@ -145,7 +145,6 @@ class ReferenceBase:
         self._write_parameters(model)
         self._flops = message["flops"]
         random = self._try_out(message["seed"])
-        self._drawn_sets = DrawnSets(self._hidden, lambda places: self._write(places, self._drawn()))
         return {"written": self._written, "random": random, "scalars": self._numbers}
 
     def _allocate(self, region: Region) -> DeviceArena:
@@ -200,22 +199,14 @@ class ReferenceBase:
     def _values(self, seed: int, distribution: str) -> list[Any]:
         """What `get_inputs` gives on the GPU for a seed, floating-point tensors in the workload's data type."""
         seed_all(seed)
-        return redistribute(self._drawn(), distribution, seed)
-
-    def _drawn(self) -> list[Any]:
-        """As `_values`, from the generators as they are."""
-        with torch.device("cuda"), OnTheGpu():
+        with torch.device("cuda"):
             values = list(self._module.get_inputs())
         values = [value.cuda() if isinstance(value, torch.Tensor) else value for value in values]
-        return cast_inputs(values, self._loaded)
+        return redistribute(cast_inputs(values, self._loaded), distribution, seed)
 
     def _fill(self, places: Mapping[str, torch.Tensor], seed: int, distribution: str) -> dict[str, Any]:
         """Write the inputs of a seed to a set; returns the arguments that are plain numbers."""
-        return self._write(places, self._values(seed, distribution))
-
-    def _write(self, places: Mapping[str, torch.Tensor], arguments: Sequence[Any]) -> dict[str, Any]:
-        """Write forward's arguments to a set; returns those that are plain numbers."""
-        values = dict(zip(self._order, arguments, strict=True))
+        values = dict(zip(self._order, self._values(seed, distribution), strict=True))
         tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
         if list(tensors) != list(places):
             raise UnexpectedOutput(f"input tensors are {list(tensors)}, the definition has {list(places)}")

@@ -29,10 +29,10 @@ class ReferenceHost(ReferenceChecks):
         self._returned, self._expected, self._exact = [], [], None
         self._seed = message["forward_seed"]
         self._count = count = message["sets"]
-        if message["distribution"] == "as_given" and self._drawn_sets.cover(count):
-            self._scalars = self._drawn_sets.draw(message["seed"], count)
-        else:
-            self._scalars = self._fill_hidden(0, message)
+        self._seeds = [message["seed"] + index for index in range(count)]
+        self._scalars = [
+            self._fill(self._hidden.sets[index], self._seeds[index], message["distribution"]) for index in range(count)
+        ]
         self._poison_outputs()
         self._arguments = [self._arguments_of(index, self._scalars[index], fresh=False) for index in range(count)]
         driver.synchronize()
@@ -40,17 +40,11 @@ class ReferenceHost(ReferenceChecks):
 
     def _refresh_rest(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """New inputs for the sets from `first` on, hidden until `reveal`, and nothing else."""
-        first = message["first"]
-        self._scalars[first:] = self._fill_hidden(first, message)
+        for index in range(message["first"], self._count):
+            self._seeds[index] = message["seed"] + index
+            self._scalars[index] = self._fill(self._hidden.sets[index], self._seeds[index], message["distribution"])
         driver.synchronize()
         return {"ok": True}
-
-    def _fill_hidden(self, first: int, message: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """New inputs for the batch's sets from `first` on, each of a seed of its own; their plain numbers."""
-        return [
-            self._fill(self._hidden.sets[index], message["seed"] + index, message["distribution"])
-            for index in range(first, self._count)
-        ]
 
     def _reveal(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Show the hidden inputs of some sets and make the L2 cache forget; milliseconds until the GPU is idle."""
@@ -139,7 +133,7 @@ class ReferenceHost(ReferenceChecks):
         self._returned = []
         self._graphs.pop(name, None)
         seed_all(self._seed)
-        with self._drawn_sets.kept(), captured_graph() as graph:
+        with captured_graph() as graph:
             kept = []  # as a solution's: results of all runs at addresses of their own
             for run, items in enumerate(self._arguments):
                 self._own_gate.wait(_capturing(), run)

@@ -154,16 +154,13 @@ class TimedBatches:
         """A graph in two parts, which looks like a timed one until its first part is over; else one more timed batch.
 
         Nothing of the second part may be there before its turn, and it gets new inputs meanwhile: so no run can have
-        done another's work. Its values are of any distribution: what is captured may know that it is timed. In the
-        stream, where batches are one run, a second one shows whether the first one's addresses were kept.
+        done another's work. Its values are of any distribution: what is captured may know that it is timed.
         """
         reference, subject = self._reference, self._subject
         chance = random.SystemRandom()
         usable = [name for name in self._protocol.distributions if name not in reference.refused]
         values = chance.choice(usable) if usable and self._protocol.rule == "hone" else "as_given"
         end, graph = self._runs(SOLUTION), self._mode(SOLUTION) == "graph"
-        if self._mode(SOLUTION) == "stream":
-            end = max(end, min(2, len(self._scalars)))
         first = chance.randint(1, max(1, end - 1)) if graph else end
         self._prepare(subject)
         self._launch(subject, SOLUTION)
