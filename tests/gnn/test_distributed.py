@@ -3,7 +3,7 @@ import torch
 
 from hone.errors import MachineError
 from hone.gnn import checkpoint
-from hone.gnn.distributed import Ranks, device_of, launch
+from hone.gnn.distributed import Ranks, device_of, launch, wait_for_all
 from hone.gnn.stage import train
 from hone.records import TrainingRun
 from tests.gnn.blocks import job
@@ -38,6 +38,13 @@ def test_an_error_of_a_process_is_shown(tmp_path):
     with pytest.raises(MachineError, match="ended with status 1") as error:
         launch("hone.gnn.worker", ["nowhere.json", "", "", "", ""], 2, tmp_path / "log")
     assert "nowhere.json" in str(error.value)
+
+
+def test_nobody_goes_on_before_all_have_come(tmp_path):
+    launch("tests.gnn.late_rank", [str(tmp_path)], 2)
+    (_, early), (late, _) = (map(float, (tmp_path / name).read_text().split()) for name in "01")
+    assert early >= late
+    wait_for_all(Ranks())
 
 
 def test_a_process_alone_is_rank_0_of_1():

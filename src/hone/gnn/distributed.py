@@ -99,6 +99,14 @@ def sum_over_ranks(values: Tensor, ranks: Ranks) -> Tensor:
     return values
 
 
+def wait_for_all(ranks: Ranks) -> None:
+    """Return when every rank has come here, so that none counts what it waits for the others as its own time."""
+    if ranks.world > 1:
+        from torch import distributed
+
+        distributed.barrier()
+
+
 def launch(module: str, arguments: list[str], processes: int, log: Path | None = None) -> None:
     """Run `python -m module` as so many processes of this machine; MachineError when one of them failed.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import torch
 
-from hone.gnn.distributed import sum_over_ranks
+from hone.gnn.distributed import sum_over_ranks, wait_for_all
 from hone.gnn.infer import count_correct, layerwise_classes
 from hone.gnn.seeds import Plan, shuffled
 from hone.records.gnn import EpochFigures, Place, Span
@@ -168,6 +168,7 @@ class Trainer:
         if self.max_batches is not None:
             order = order[: self.max_batches * self.batch_size * ranks.world]
         plan = Plan(order, self.batch_size, epoch, ranks.rank, ranks.world)
+        wait_for_all(ranks)
         done = self._run(plan)
         due = (epoch + 1) % self.validate_every == 0 or epoch == self.epochs - 1
         return EpochFigures(
