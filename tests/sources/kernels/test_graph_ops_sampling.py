@@ -7,6 +7,7 @@ import torch
 
 from tests.gnn.sampling.specified import hop_key, positions
 from tests.graph_ops import Calls, definitions
+from tests.sources.kernels.test_graph_ops import CASES as OTHER_CASES
 
 DRAW = {"offsets": 401, "edges": 9001, "count": 203, "sizes": 2, "words": 8}
 NUMBER = {"count": 77, "room": 500, "table": 500, "sizes": 2}
@@ -90,3 +91,11 @@ def test_both_samplers_references_draw_with_the_same_text():
     for function in ("mixed", "number", "below"):
         one, other = (re.search(rf"^def {function}\(.*?(?=^\S)", text, re.MULTILINE | re.DOTALL) for text in texts)
         assert one[0] == other[0]
+
+
+@pytest.mark.parametrize(("title", "sizes"), [*CASES, *((title, sizes) for title, _, sizes in OTHER_CASES)])
+def test_plain_numbers_are_the_same_for_all_seeds(title, sizes):
+    """Where they change, runs cannot be graphs, and kernels of microseconds are timed with their launches."""
+    calls = Calls(title, sizes)
+    one, *others = ([value for value in calls.values(seed) if not torch.is_tensor(value)] for seed in (1, 2, 3))
+    assert all(other == one for other in others)
