@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from hone.gnn.seeds import Plan, derived_seed, shuffled
+from hone.gnn.seeds import Orders, Plan, derived_seed, shuffled
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 6, 23, 24])
@@ -40,3 +40,11 @@ def test_derived_seeds_tell_their_parts_apart():
     assert derived_seed("a", 1, 23) == derived_seed("a", 1, 23)
     assert len({derived_seed("a", 1, 23), derived_seed("a", 12, 3), derived_seed("a1", 2, 3), derived_seed()}) == 4
     assert 0 <= derived_seed("x") < 2**63
+
+
+@pytest.mark.parametrize("epochs", [(0, 1, 2, 3), (2, 3), (1, 1, 3, 0), (3,)])
+def test_orders_made_ahead_are_the_epochs_own(epochs):
+    nodes = torch.arange(1000) * 3
+    orders = Orders(nodes, 5, 4)
+    assert all(torch.equal(orders.of(epoch), shuffled(nodes, 5, epoch)) for epoch in epochs)
+    orders.close()

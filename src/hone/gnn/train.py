@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -11,7 +12,7 @@ import torch
 
 from hone.gnn.distributed import sum_over_ranks, wait_for_all
 from hone.gnn.infer import count_correct, layerwise_classes
-from hone.gnn.seeds import Plan, shuffled
+from hone.gnn.seeds import Orders, Plan
 from hone.records.gnn import EpochFigures, Place, Span
 
 if TYPE_CHECKING:
@@ -139,11 +140,12 @@ class Trainer:
 
     def run(self, progress: Progress, keep: Callable[[Progress], None]) -> bool:
         """Train on from `progress`; `keep` is called after every epoch. Whether it stopped early."""
-        for epoch in range(len(progress.epochs), self.epochs):
-            if self._patience_is_over(progress):
-                break
-            progress.add(self._epoch(epoch), self.learner.bare_model)
-            keep(progress)
+        with closing(Orders(self.graph.tensor("train"), self.seed, self.epochs)) as orders:
+            for epoch in range(len(progress.epochs), self.epochs):
+                if self._patience_is_over(progress):
+                    break
+                progress.add(self._epoch(epoch, orders.of(epoch)), self.learner.bare_model)
+                keep(progress)
         return len(progress.epochs) < self.epochs
 
     @property
@@ -162,9 +164,8 @@ class Trainer:
     def _patience_is_over(self, progress: Progress) -> bool:
         return self.patience_epochs is not None and progress.stale >= self.patience_epochs
 
-    def _epoch(self, epoch: int) -> EpochFigures:
+    def _epoch(self, epoch: int, order: Tensor) -> EpochFigures:
         ranks = self.learner.ranks
-        order = shuffled(self.graph.tensor("train"), self.seed, epoch)
         if self.max_batches is not None:
             order = order[: self.max_batches * self.batch_size * ranks.world]
         plan = Plan(order, self.batch_size, epoch, ranks.rank, ranks.world)
