@@ -7,7 +7,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -201,8 +201,11 @@ def _trainer(
         trainer = device_trainer(job, graph, model, sampler, device, ranks, log)
         try:
             yield trainer
-        finally:
-            trainer.close()
+        except BaseException:
+            with suppress(Exception):  # after an error of the GPU every call fails
+                trainer.close()
+            raise
+        trainer.close()
         return
     if job.system in ("full_batch", "pyg"):
         from hone.gnn.pyg import with_pyg_convolutions

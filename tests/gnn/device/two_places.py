@@ -5,6 +5,7 @@
 
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import torch
@@ -32,9 +33,10 @@ def main(arguments):
                 layers=job.layers, dropout=job.hyper.dropout, seed=1,
             )  # fmt: skip
             placed = job.model_copy(update={"placement": place})
-            trainer, progress = device_trainer(placed, graph, model, library, device, ranks), Progress()
-            trainer.run(progress, lambda _: None)
-            assert type(trainer.loop.graph.features).__name__ == ("Tensor" if place == "gpu" else "SpreadFeatures")
+            progress = Progress()
+            with closing(device_trainer(placed, graph, model, library, device, ranks)) as trainer:
+                trainer.run(progress, lambda _: None)
+                assert type(trainer.loop.graph.features).__name__ == ("Tensor" if place == "gpu" else "SpreadFeatures")
             lines.append(repr([(epoch.loss, epoch.valid_accuracy) for epoch in progress.epochs]))
     (output / str(ranks.rank)).write_text("\n".join(lines))
 

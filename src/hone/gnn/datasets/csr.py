@@ -183,18 +183,18 @@ def _surplus(streams: GraphStreams, buckets: list[Bucket], chunk: int) -> Array:
 def first_pairs(edges: EdgeStream, num_nodes: int, pairs: int, chunk: int) -> Array:
     """Sorted keys, both directions, of the first so many different edges of the stream, however it is cut up."""
     parts: list[Array] = []
-    held, needed = 0, pairs
+    held = 0
     for keys in _pair_keys(edges, num_nodes, chunk):
         parts.append(keys)
         held += len(keys)
-        if held < needed:
+        if held < pairs:
             continue
         parts = [np.concatenate(parts)]
         first = np.unique(parts[0], return_index=True)[1]
+        first.sort()
         if len(first) >= pairs:
-            first.sort()
             return _both_directions(parts.pop()[first[:pairs]], num_nodes)
-        needed = held + pairs - len(first)  # few are drawn twice: a look or two more
+        parts, held = [parts[0][first]], len(first)  # few are drawn twice: a look or two more
     raise AssertionError("the stream has more different edges than were dropped of it")
 
 

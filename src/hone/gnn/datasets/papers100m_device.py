@@ -1,7 +1,7 @@
 """The papers100M-like graph made where it is used: in a GPU's memory, nothing written.
 
 At full size on one GPU: 28.4 GB of features (two bytes a number), 12.9 GB of int32 ids, 0.9 GB each of int64 offsets
-and labels. While it is made: the ids twice, and about 40 bytes for each entry of a part. Rows are made in parts, and
+and labels. While it is made: the ids twice, and about 48 bytes for each entry of a part. Rows are made in parts, and
 all edges are drawn again for each of them, so that keys of all edges never lie in memory together. On a CPU this
 gives the graph that `papers100m_like.generate` streams; a GPU's random numbers give another one of the same law.
 """

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from hone.gnn.distributed import Ranks
     from hone.gnn.seeds import Plan
 
+GROUP = 4
+"""Batches of a launch."""
 GROUPS = range(6, 13)
-"""Batches of a launch: enough that the host has a millisecond for the next one, also where several processes wait for
-the slowest of them."""
+"""The same where a step has few launches: enough that the host has a millisecond for the next one, also where several
+processes wait for the slowest of them."""
 AHEAD = 2
 """Groups that there is room for: one is trained, the next is sampled."""
 URGENT = -1
@@ -53,7 +55,7 @@ class DeviceLoop:
     """
 
     def __init__(
-        self, graph: DeviceGraph, model: DeviceModel, sampler: DeviceSampler, ranks: Ranks, *, group: int = 4
+        self, graph: DeviceGraph, model: DeviceModel, sampler: DeviceSampler, ranks: Ranks, *, group: int = GROUP
     ) -> None:
         """Rooms are the sampler's. Graphs are captured when the first epoch begins."""
         self.graph, self.weights, self._sampler = graph, model.weights, sampler
@@ -87,10 +89,12 @@ class DeviceLoop:
 
     def close(self) -> None:
         """Give the graphs back; another epoch would make them again."""
-        if self._side is not None:
-            torch.cuda.synchronize(self._device)
-        for group in self._groups:
-            group.sample = group.train = None
+        try:
+            if self._side is not None:
+                torch.cuda.synchronize(self._device)
+        finally:
+            for group in self._groups:
+                group.sample = group.train = None
 
     def one_by_one(self, plan: Plan, batches: int) -> Iterator[BatchRoom]:
         """Train on an epoch's first batches, which fit, one after the other on one stream: for those who look on."""
@@ -203,9 +207,12 @@ class DeviceLoop:
 
 
 def group_size(batches: int) -> int:
-    """Batches of a launch such that few of an epoch are left over, which are launched kernel by kernel."""
-    if batches < GROUPS[-1]:
-        return max(1, batches)
+    """Batches of a launch such that few of an epoch are left over, which are launched kernel by kernel.
+
+    A short epoch is two groups, so that one is sampled while the other is trained.
+    """
+    if batches < AHEAD * GROUPS[-1]:
+        return max(1, -(-batches // AHEAD))
     return min(reversed(GROUPS), key=lambda size: batches % size)
 
 

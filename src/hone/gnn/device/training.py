@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.gnn.device.loop import DeviceLoop, group_size, measured_room
+from hone.gnn.device.loop import AHEAD, GROUP, DeviceLoop, group_size, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library
 from hone.gnn.device.operators import Operators, SelectedOperators
@@ -109,15 +109,16 @@ def device_trainer(
     kernels = Library(library)
     operators = SelectedOperators(kernels, job.objects, job.definitions) if job.objects else Operators(kernels)
     load = Load(graph.tensor("train"), job.hyper.batch_size, job.hyper.fanouts)
-    reserve = training_reserve(job.model, job.hyper, graph.info)
+    order = shuffled(graph.tensor("train"), job.seed, 0)
+    plan = Plan(order, job.hyper.batch_size, 0, ranks.rank, ranks.world)
+    group = _group(job, plan)
+    reserve = training_reserve(job.model, job.hyper, graph.info, AHEAD * group + 1)  # one that needs more room
     arrays = placed_graph(
         graph, device, _wanted(job, ranks), load, reserve, ranks,
         dtype=torch.bfloat16 if FEATURES in job.objects else None, log=log,
     )  # fmt: skip
     on_device = device_model(job, model, arrays, kernels, ranks, graph.info, operators)
     seed = derived_seed("sampler", job.seed)
-    order = shuffled(graph.tensor("train"), job.seed, 0)
-    plan = Plan(order, job.hyper.batch_size, 0, ranks.rank, ranks.world)
     ample = DeviceSampler(
         arrays,
         Room.largest(job.hyper.batch_size, job.hyper.fanouts, graph.info.num_nodes, numbered=on_device.numbered),
@@ -126,7 +127,7 @@ def device_trainer(
     )  # fmt: skip
     counts = _counted(ample, plan, job.layers)
     sampler = ample.with_room(measured_room(ample, plan, job.layers))
-    loop = DeviceLoop(arrays, on_device, sampler, ranks, group=group_size(len(plan)))
+    loop = DeviceLoop(arrays, on_device, sampler, ranks, group=group)
     learner = DeviceLearner(on_device.weights, device, ranks)
     return DeviceTrainer(
         graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, on_device, kernels, ranks),
@@ -135,6 +136,11 @@ def device_trainer(
         patience_epochs=job.hyper.patience_epochs, max_batches=job.max_batches, loop=loop,
         unique_nodes=counts.feature_rows, sampled_edges=counts.edges,
     )  # fmt: skip
+
+
+def _group(job: TrainingJob, plan: Plan) -> int:
+    """Batches of a launch; steps by autograd have hundreds of launches each."""
+    return group_size(min(len(plan), job.max_batches or len(plan))) if job.model == "sage" else GROUP
 
 
 class DeviceInference:

@@ -22,8 +22,6 @@ HOST_RESERVE_BYTES = 2 * GIB
 """Of host memory, for what is made on the way: masks and lists of nodes, copies under way."""
 MAPS = 3
 """Of the nodes, 4 bytes each: of a training's batches, of those that need more room, of validation."""
-BATCHES = 25
-"""That there is room for: two groups of twelve, and one that needs more."""
 PASSES = 2
 """Through a model that memory is kept for: those of both groups, each captured by itself; or one that needs more."""
 KEPT_STATES = 12
@@ -70,9 +68,9 @@ def needs_of(info: GraphInfo, reserve: int) -> Needs:
     return Needs(kept=kept, places=4 * nodes, indices=4 * info.num_edges, row=row, rows=nodes, reserve=reserve)
 
 
-def training_reserve(model: GNNModel, hyper: HyperParameters, info: GraphInfo) -> int:
-    """GPU memory for batches of training and of validation, and RESERVE_BYTES."""
-    trained = room_bytes(model, hyper.hidden, info, hyper.batch_size, hyper.fanouts, batches=BATCHES, passes=PASSES)
+def training_reserve(model: GNNModel, hyper: HyperParameters, info: GraphInfo, batches: int) -> int:
+    """GPU memory for so many batches of training, for those of validation, and RESERVE_BYTES."""
+    trained = room_bytes(model, hyper.hidden, info, hyper.batch_size, hyper.fanouts, batches=batches, passes=PASSES)
     validated = room_bytes(model, hyper.hidden, info, hyper.inference_batch_size, hyper.validation_fanouts)
     return RESERVE_BYTES + trained + validated
 
