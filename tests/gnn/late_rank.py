@@ -5,11 +5,11 @@ import sys
 import time
 from pathlib import Path
 
-from hone.gnn.distributed import Ranks, process_group, wait_for_all
+from hone.gnn.distributed import Ranks, device_of, process_group, wait_for_all
 
 if __name__ == "__main__":
     ranks = Ranks.from_environment(os.environ)
-    with process_group(ranks, "cpu"):
+    with process_group(ranks, device_of(ranks, "cpu")):
         time.sleep(0.3 * ranks.rank)
         came = time.monotonic()
         wait_for_all(ranks)

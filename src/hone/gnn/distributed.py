@@ -71,18 +71,17 @@ def device_of(ranks: Ranks, kind: Literal["cpu", "cuda"]) -> torch.device:
 
 
 @contextmanager
-def process_group(ranks: Ranks, kind: Literal["cpu", "cuda"]) -> Iterator[None]:
+def process_group(ranks: Ranks, device: torch.device) -> Iterator[None]:
     """Connected with the other processes, by gloo or NCCL; nothing for one process alone."""
     if ranks.world == 1:
         yield
         return
     from torch import distributed
 
-    backend = "nccl" if kind == "cuda" else "gloo"
-    method = ranks.address or "env://"
-    device = device_of(ranks, kind) if kind == "cuda" else None
+    on_gpu = device.type == "cuda"
     distributed.init_process_group(
-        backend, init_method=method, rank=ranks.rank, world_size=ranks.world, device_id=device
+        "nccl" if on_gpu else "gloo", init_method=ranks.address or "env://", rank=ranks.rank, world_size=ranks.world,
+        device_id=device if on_gpu else None,
     )  # fmt: skip
     yield
     distributed.destroy_process_group()  # not after an error: it waits for the others, and nobody would hear of it

@@ -7,7 +7,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -77,7 +77,7 @@ def train_process(
     device = _device(job, ranks)
     unfinished = checkpoint.with_name(f"{checkpoint.name}.unfinished")
     digest = job.digest(graph.info)
-    with process_group(ranks, job.device), _trainer(job, graph, sampler, device, ranks, log) as trainer:
+    with process_group(ranks, device), _trainer(job, graph, sampler, device, ranks, log) as trainer:
         progress = _resumed(unfinished, digest, trainer.learner) or Progress()
 
         def keep(progress: Progress) -> None:
@@ -199,13 +199,8 @@ def _trainer(
 
         assert sampler is not None, "compiled_sampler sees to it"
         trainer = device_trainer(job, graph, model, sampler, device, ranks, log)
-        try:
-            yield trainer
-        except BaseException:
-            with suppress(Exception):  # after an error of the GPU every call fails
-                trainer.close()
-            raise
-        trainer.close()
+        yield trainer
+        trainer.close()  # not after an error: processes end without parting, and the GPU may refuse every call
         return
     if job.system in ("full_batch", "pyg"):
         from hone.gnn.pyg import with_pyg_convolutions

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from hone.build.builds import CUDA_EPILOGUE
 from hone.gnn.device.build import MAIN, build_device_library
 from hone.gnn.device.memory import DeviceGraph
 from hone.gnn.device.native import Library
 from hone.gnn.sampling.build import whole_source
 
 HERE = Path(__file__).parent
-LAST_ERROR = '\nextern "C" int hone_last_error(void) { return 0; }\n'
-"""As every build of CUDA has it."""
 
 GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -32,7 +31,7 @@ def compiled(device, tmp_path_factory):
         return build_device_library(tmp_path_factory.mktemp("store"))
     target = tmp_path_factory.mktemp("emulated") / "device.so"
     source = target.with_suffix(".cu")
-    source.write_text(whole_source(MAIN) + LAST_ERROR)
+    source.write_text(whole_source(MAIN) + CUDA_EPILOGUE)
     flags = ["-std=c++17", "-O1", "-Wall", "-Wno-unknown-pragmas", "-Werror", "-shared", "-fPIC"]
     subprocess.run(["g++", *flags, "-x", "c++", "-I", HERE / "emulator", "-o", target, source], check=True)
     return target

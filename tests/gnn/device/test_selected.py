@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from hone.build.builds import build_one
+from hone.build.builds import CUDA_EPILOGUE, build_one
 from hone.build.kernels import kernel_solution
 from hone.build.toolchain import toolchain_for
 from hone.config_trainings import OPERATORS
@@ -24,7 +24,7 @@ from hone.operators import OperatorError
 from hone.records import Language, SelectedKernel, Selection, Tolerance, Workload
 from hone.store import Store
 from tests.analysis.trainings import environment
-from tests.gnn.device.conftest import HERE, LAST_ERROR
+from tests.gnn.device.conftest import HERE
 from tests.gnn.device.test_training import run, told
 from tests.graph_ops import definitions
 
@@ -51,7 +51,7 @@ def objects(device, tmp_path_factory):
             solution = kernel_solution(definitions()[name], "upstream").model_copy(update={"source": source})
             return str(folder / build_one(solution, toolchain_for(Language.CUDA), Store(folder), 600).artifact)
         path = folder / f"{len(known)}.cu"
-        path.write_text(source + LAST_ERROR)
+        path.write_text(source + CUDA_EPILOGUE)
         flags = ["-std=c++17", "-O1", "-Wno-unknown-pragmas", "-shared", "-fPIC", "-x", "c++"]
         subprocess.run(["g++", *flags, "-I", HERE / "emulator", "-o", path.with_suffix(".so"), path], check=True)
         return str(path.with_suffix(".so"))

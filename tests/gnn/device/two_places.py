@@ -26,7 +26,7 @@ def main(arguments):
     told, folder, library, output = map(Path, arguments)
     job, graph, ranks = read_record(told, TrainingJob), Graph.open(folder), Ranks.from_environment(os.environ)
     device, lines = device_of(ranks, job.device), []
-    with process_group(ranks, job.device):
+    with process_group(ranks, device):
         for place in ("gpu", "sharded"):
             model = build_model(
                 "sage", inputs=graph.info.feature_dim, hidden=job.hyper.hidden, outputs=graph.info.num_classes,

@@ -89,12 +89,10 @@ class DeviceLoop:
 
     def close(self) -> None:
         """Give the graphs back; another epoch would make them again."""
-        try:
-            if self._side is not None:
-                torch.cuda.synchronize(self._device)
-        finally:
-            for group in self._groups:
-                group.sample = group.train = None
+        if self._side is not None:
+            torch.cuda.synchronize(self._device)
+        for group in self._groups:
+            group.sample = group.train = None
 
     def one_by_one(self, plan: Plan, batches: int) -> Iterator[BatchRoom]:
         """Train on an epoch's first batches, which fit, one after the other on one stream: for those who look on."""

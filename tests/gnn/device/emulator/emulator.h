@@ -22,6 +22,7 @@ using cudaStream_t = void*;
 enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation = 2 };
 
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline const char* cudaGetErrorString(cudaError_t) { return "none"; }
 
 // Memory of a stream, which holds rubbish.
 template <class T>
