@@ -55,6 +55,9 @@ class Ranks:
         return cls(int(environment["SLURM_PROCID"]), world, local_rank, f"tcp://{host}:{port}")
 
 
+ALONE = Ranks()
+
+
 def device_of(ranks: Ranks, kind: Literal["cpu", "cuda"]) -> torch.device:
     """The device of this process; MachineError where there are fewer GPUs than processes."""
     import torch

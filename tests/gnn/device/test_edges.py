@@ -13,7 +13,6 @@ from hone.gnn.device.memory import DeviceGraph, Room
 from hone.gnn.device.native import GraphView, address
 from hone.gnn.device.passes import sage_model
 from hone.gnn.device.sampler import DRAWN, DeviceSampler, as_batch
-from hone.gnn.distributed import Ranks
 from hone.gnn.sampling import Sampler
 from hone.gnn.seeds import Plan
 from tests.gnn.device.test_sage import BATCH, CLASSES, FANOUTS, Made, off
@@ -228,7 +227,7 @@ def test_an_epoch_whose_last_batch_is_empty_here(kernels, device_graph):
             device_graph, made.room, kernels, seed=5, max_seeds=len(order), world=2, rank=1, deterministic=True
         )  # fmt: skip
         model = sage_model(made.weights, device_graph, 0.1, kernels)
-        loop = DeviceLoop(device_graph, model, sampler, Ranks(), group=1)
+        loop = DeviceLoop(device_graph, model, sampler, group=1)
         losses.append(loop.run(used))
         assert loop.overflows == 0 and len(used) == int(made.weights._steps)
     assert losses[0] == losses[1] > 0

@@ -10,7 +10,6 @@ from hone.gnn.device.passes import sage_model
 from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.weights import Weights
-from hone.gnn.distributed import Ranks
 from hone.gnn.models import build_model
 from hone.gnn.seeds import Plan, shuffled
 
@@ -30,7 +29,7 @@ class Made:
 
     def loop(self, **options):
         model = sage_model(self.weights, self.graph, 0.1, self.kernels)
-        return DeviceLoop(self.graph, model, self.sampler, Ranks(), **options)
+        return DeviceLoop(self.graph, model, self.sampler, **options)
 
 
 def plan_of(epoch, seeds=130):
@@ -49,7 +48,7 @@ def one_by_one(made, epochs):
             part.gather(place)
             part.forward(place, training=True)
             part.backward(place)
-            made.weights.update(part.total, place.global_seeds)
+            made.weights.update()
     return float(made.weights.loss_sum)
 
 

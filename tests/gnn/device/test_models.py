@@ -189,7 +189,7 @@ def test_nothing_in_a_step_waits_for_the_host_or_draws_from_a_generator(kernels,
         made.part.gather(made.place)
         made.part.forward(made.place, training=True)
         made.part.backward(made.place)
-        made.weights.update(made.part.total, made.place.global_seeds)
+        made.weights.update()
     assert {"aten::cat.out", "aten::nll_loss_backward"} <= set(watched.found)  # backward was seen
     names = {found.removeprefix("aten::").lstrip("_") for found in watched.found}
     assert not [found for found in names if found.startswith(WAITING + DRAWING)]
@@ -218,7 +218,7 @@ def test_dropout_drops_its_share_each_time_another_and_backward_the_same(kernels
 
 def loop_of(made, **options):
     model = DeviceModel(made.weights, lambda _: made.part, CLASSES, numbered=True)
-    return DeviceLoop(made.graph, model, made.sampler, Ranks(), **options)
+    return DeviceLoop(made.graph, model, made.sampler, **options)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -190,7 +190,8 @@ def test_adam_is_pytorchs(kernels, device_graph, decay):
             torch.randn(len(twin), generator=torch.Generator().manual_seed(number)).to(twin.device)
         )
         twin.grad = made.weights.gradient.clone()
-        made.weights.update(made.part.total, made.place.global_seeds)
+        made.weights.note(made.part.total, made.place.global_seeds)
+        made.weights.update()
         optimizer.step()
         assert torch.allclose(made.weights.parameters, twin, rtol=1e-5, atol=1e-6)
         assert torch.equal(made.weights._rounded, made.weights.parameters.bfloat16())
@@ -203,7 +204,7 @@ def test_the_learning_rate_falls_on_a_plateau_as_the_rule_says(kernels, device_g
     rule, rate = PlateauRule(0.5, 2, torch.device("cpu")), torch.tensor(0.01)
     for loss in (3.0, 2.0, 2.0, 2.1, 1.99999, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5):
         rule.step(torch.tensor(loss, dtype=torch.float64), rate)
-        weights.update(torch.tensor([loss * BATCH], dtype=torch.float64, device=device), made.place.global_seeds)
+        weights.note(torch.tensor([loss * BATCH], dtype=torch.float64, device=device), made.place.global_seeds)
         assert float(weights.rate) == float(rate)
     assert float(rate) < 0.01
     assert float(weights.loss_sum) == pytest.approx(BATCH * 19.59999)
@@ -227,7 +228,7 @@ def trained(kernels, graph, epochs):
             made.sampler.make_ready(1)
             made.sampler.sample(made.place)
             made.gradients()
-            made.weights.update(made.part.total, made.place.global_seeds)
+            made.weights.update()
         losses.append(float(made.weights.loss_sum) / 240)
         made.weights.loss_sum.zero_()
     return losses, made.weights.parameters

@@ -51,8 +51,8 @@ def test_what_each_kernel_must_move(counts):
         "begin_batch", "draw, hop 1", "number_nodes, hop 1", "relabel, hop 1", "offset_readers, hop 1",
         "list_readers, hop 1", "draw_neighbours, hop 2", "end_batch", "mean_of_features",
         "product, layer 1 forward", "mean_of_states, layer 2", "product, layer 2 forward",
-        "loss_and_gradient", "sum_losses", "products, layer 2 backward", "gradient_of_states, layer 2",
-        "products, layer 1 backward", "note_loss", "adam",
+        "loss_and_gradient", "sum_losses", "note_loss", "products, layer 2 backward",
+        "gradient_of_states, layer 2", "products, layer 1 backward", "adam",
     ]  # fmt: skip
     by_hand = {
         "draw, hop 1": 2 * (4 + 4 + 32) + 64 + 4 * 4 + 2 * 32 * 4,

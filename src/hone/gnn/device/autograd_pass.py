@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from hone.gnn.device.padded import HashDropout, PaddedBlock
 from hone.gnn.device.streams import IN_TURN, Aside
 from hone.gnn.device.weights import FlatWeights
+from hone.gnn.distributed import ALONE
 from hone.gnn.layers import BatchNorm
 from hone.gnn.learner import model_input
 
@@ -34,12 +35,13 @@ class ModelWeights(FlatWeights):
     """A model whose parameters and buffers are parts of vectors; the model itself is moved to the device."""
 
     def __init__(
-        self, model: GNN, device: torch.device, hyper: HyperParameters, library: Library, plateau: Plateau | None = None
-    ) -> None:
+        self, model: GNN, device: torch.device, hyper: HyperParameters, library: Library,
+        plateau: Plateau | None = None, ranks: Ranks = ALONE,
+    ) -> None:  # fmt: skip
         """Any model of `hone.gnn.models`."""
         self.model = model.to(device)
         self.leaves = list(model.parameters())
-        super().__init__(sum(leaf.numel() for leaf in self.leaves), device, hyper, library, plateau)
+        super().__init__(sum(leaf.numel() for leaf in self.leaves), device, hyper, library, plateau, ranks)
         buffers = [(module, name) for module in model.modules() for name, _ in module.named_buffers(recurse=False)]
         self.statistics = _joined(buffers, torch.float32, device)
         """Of batch normalisation, float32."""
@@ -123,7 +125,7 @@ class AutogradPass:
     def backward(self, batch: BatchRoom, aside: Aside = IN_TURN) -> None:
         """After `forward` in training: the gradient of the global batch's mean loss, to the weights' `gradient`.
 
-        Raises ValueError where no `forward` in training came before.
+        Notes the loss. Raises ValueError where no `forward` in training came before.
         """
         if self._scores is None:
             raise ValueError("backward comes after forward in training")
@@ -134,6 +136,7 @@ class AutogradPass:
         mean = loss / batch.global_seeds[0].clamp(min=1)
         self._weights.take(torch.autograd.grad(mean, self._weights.leaves))
         self.total.copy_(loss.detach())
+        self._weights.note(self.total, batch.global_seeds)
         self._scores = None
 
     def _through(self, model: GNN, features: Tensor, batch: BatchRoom, drops: HashDropout | None) -> Tensor:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from hone.gnn.device.memory import DeviceGraph
     from hone.gnn.device.passes import DeviceModel, Pass
-    from hone.gnn.distributed import Ranks
     from hone.gnn.seeds import Plan
 
 GROUP = 4
@@ -34,8 +33,9 @@ GROUPS = range(6, 13)
 processes wait for the slowest of them."""
 AHEAD = 2
 """Groups that there is room for: one is trained, the next is sampled."""
-URGENT = -1
-"""A stream's priority above the others'."""
+SAMPLING, STEP, REST = -2, -1, 0
+"""Streams' priorities, the first goes first. Sampling is a chain of short kernels that leave most of the GPU to others;
+gathering features, and gradients that nothing waits for, take what is left."""
 
 
 class Group:
@@ -54,19 +54,18 @@ class DeviceLoop:
     `close` before processes part: NCCL's communicator waits for graphs that have it inside.
     """
 
-    def __init__(
-        self, graph: DeviceGraph, model: DeviceModel, sampler: DeviceSampler, ranks: Ranks, *, group: int = GROUP
-    ) -> None:
+    def __init__(self, graph: DeviceGraph, model: DeviceModel, sampler: DeviceSampler, *, group: int = GROUP) -> None:
         """Rooms are the sampler's. Graphs are captured when the first epoch begins."""
         self.graph, self.weights, self._sampler = graph, model.weights, sampler
-        self._model, self._ranks = model, ranks
+        self._model = model
         self._device = graph.features.device
         self._layers = len(sampler.room.fanouts)
         self._pass = model.passes(sampler.room)
         self._width = graph.features.shape[1]
         self._groups = [Group(sampler.room, self._layers, self._device, group, self._width) for _ in range(AHEAD)]
         self._largest: tuple[DeviceSampler, BatchRoom, Pass] | None = None
-        self._side, self._aside = _stream(self._device), Aside(_stream(self._device))
+        self._side = _stream(self._device, SAMPLING)
+        self._aside, self._gathering = (Aside(_stream(self._device, REST)) for _ in range(2))
         self.overflows = 0
         """Batches so far that did not fit into their room."""
 
@@ -127,7 +126,9 @@ class DeviceLoop:
     def _sample_all(self, group: Group, count: int) -> None:
         for room in group.rooms[:count]:
             self._sampler.sample(room)
-            self._pass.gather(room)  # of rows that are there, also for a batch that did not fit
+            with self._gathering():  # of rows that are there, also for a batch that did not fit
+                self._pass.gather(room)
+        self._gathering.join()
 
     def _train(self, number: int, first: int, count: int, plan: Plan) -> None:
         """Train on a group as soon as it has been sampled."""
@@ -149,10 +150,7 @@ class DeviceLoop:
     def _step(self, part: Pass, room: BatchRoom, aside: Aside) -> None:
         part.forward(room, training=True)
         part.backward(room, aside)
-        if self._ranks.world > 1:
-            torch.distributed.all_reduce(self.weights.gradient)
-            torch.distributed.all_reduce(part.total)
-        self.weights.update(part.total, room.global_seeds)
+        self.weights.update()
 
     def _again(self, index: int, plan: Plan) -> None:
         """Sample a batch that did not fit with room for any, and step on it."""
@@ -180,7 +178,7 @@ class DeviceLoop:
             self._sampler.make_ready(2 * len(self._groups[0].rooms))
             self._sample_all(self._groups[0], 1)
         torch.cuda.synchronize(self._device)
-        first = _stream(self._device, URGENT)  # where both want a processor: nothing waits for the sampling
+        first = _stream(self._device, STEP)
         with torch.cuda.stream(first):  # libraries choose their kernels and get their memory when they are first used
             self._step(self._pass, self._groups[0].rooms[0], self._aside)
         torch.cuda.synchronize(self._device)
@@ -233,7 +231,7 @@ def measured_room(
     return Room(tuple(accumulate((most.nodes[0], *nodes[1:]), max)), most.fanouts)
 
 
-def _stream(device: torch.device, priority: int = 0) -> torch.cuda.Stream | None:
+def _stream(device: torch.device, priority: int) -> torch.cuda.Stream | None:
     return torch.cuda.Stream(device, priority) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
 
 

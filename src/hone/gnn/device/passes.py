@@ -37,7 +37,10 @@ class Pass(Protocol):
         ...
 
     def backward(self, batch: BatchRoom, aside: Aside = IN_TURN) -> None:
-        """After `forward` in training: the gradient of the global batch's mean loss, to the weights' `gradient`."""
+        """After `forward` in training: the gradient of the global batch's mean loss, to the weights' `gradient`.
+
+        Notes the loss.
+        """
 
 
 @dataclass(frozen=True)
@@ -71,9 +74,9 @@ def device_model(
 ) -> DeviceModel:  # fmt: skip
     """The job's model; `info` is the graph's, whose features the device has filled up with zeros."""
     if job.model == "sage":
-        weights = Weights(model, graph.features, job.hyper, library, job.plateau)
+        weights = Weights(model, graph.features, job.hyper, library, job.plateau, ranks)
         return sage_model(weights, graph, job.hyper.dropout, library, operators)
-    flat = ModelWeights(model, graph.features.device, job.hyper, library, job.plateau)
+    flat = ModelWeights(model, graph.features.device, job.hyper, library, job.plateau, ranks)
     part = AutogradPass(
         flat, graph, library, ranks, inputs=info.feature_dim, precision=job.precision, scaled_sums=job.hyper.scaled_sums
     )

@@ -72,7 +72,7 @@ class SagePass:
     def backward(self, batch: BatchRoom, aside: Aside = IN_TURN) -> None:
         """After `forward` in training: the gradient of the global batch's mean loss, to the weights' `gradients`.
 
-        What the layers below do not wait for is done aside.
+        Notes the loss. What the layers below do not wait for is done aside.
         """
         call, scores, weights = self._library.call, self._states[-1], self._weights
         call(
@@ -81,6 +81,7 @@ class SagePass:
         )  # fmt: skip
         with aside():
             call("sum_losses", self._losses, len(self._losses), self.total)
+            weights.note(self.total, batch.global_seeds)
         for layer in range(self._layers - 1, 0, -1):
             gradient, of_states = self._input_gradients[layer - 1], self._gradients[layer]
             with aside():

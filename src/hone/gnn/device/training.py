@@ -127,7 +127,7 @@ def device_trainer(
     )  # fmt: skip
     counts = _counted(ample, plan, job.layers)
     sampler = ample.with_room(measured_room(ample, plan, job.layers))
-    loop = DeviceLoop(arrays, on_device, sampler, ranks, group=group)
+    loop = DeviceLoop(arrays, on_device, sampler, group=group)
     learner = DeviceLearner(on_device.weights, device, ranks)
     return DeviceTrainer(
         graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, on_device, kernels, ranks),

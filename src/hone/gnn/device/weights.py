@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from hone.gnn.device.native import PlateauView, address
+from hone.gnn.distributed import ALONE, Ranks, sum_over_ranks
 from hone.gnn.plateau import LEAST_CHANGE, THRESHOLD
 
 if TYPE_CHECKING:
@@ -28,9 +29,10 @@ class FlatWeights(ABC):
     """Parameters in a vector, their gradients in another, Adam and the plateau rule on them."""
 
     def __init__(
-        self, count: int, device: torch.device, hyper: HyperParameters, library: Library, plateau: Plateau | None
-    ) -> None:
-        self._hyper, self._library = hyper, library
+        self, count: int, device: torch.device, hyper: HyperParameters, library: Library, plateau: Plateau | None,
+        ranks: Ranks,
+    ) -> None:  # fmt: skip
+        self._hyper, self._library, self._ranks = hyper, library, ranks
         self.parameters, self.gradient, self._first, self._second = (
             torch.zeros(count, device=device) for _ in range(4)
         )
@@ -38,7 +40,7 @@ class FlatWeights(ABC):
         self.rate = torch.tensor(hyper.lr, dtype=torch.float32, device=device)
         self._steps = torch.zeros(1, dtype=torch.int64, device=device)
         self.loss_sum = torch.zeros(1, dtype=torch.float64, device=device)
-        """Of all batches that `update` has been called for."""
+        """Of all batches that `note` has been called for."""
         self._best = torch.full((1,), torch.inf, dtype=torch.float64, device=device)
         self._bad_steps = torch.zeros(1, dtype=torch.int64, device=device)
         factor, patience = (plateau.factor, plateau.patience) if plateau else (0.0, 0)
@@ -50,9 +52,14 @@ class FlatWeights(ABC):
     def store(self) -> GNN:
         """The model with the parameters as they are now."""
 
-    def update(self, total: Tensor, global_seeds: Tensor) -> None:
-        """Take account of a batch's summed loss, then one step of Adam; can be captured."""
+    def note(self, total: Tensor, global_seeds: Tensor) -> None:
+        """Take account of a batch's loss, of which `total` is this rank's sum; `update` follows. Can be captured."""
+        sum_over_ranks(total, self._ranks)
         self._library.call("note_loss", total, global_seeds, self.loss_sum, self.rate, self._steps, self._plateau)
+
+    def update(self) -> None:
+        """One step of Adam with the sum of all ranks' gradients; can be captured."""
+        sum_over_ranks(self.gradient, self._ranks)
         self._library.call(
             "adam", len(self.parameters), self.gradient, self.parameters, self._first, self._second, self._rounded,
             self.rate, self._steps, BETA1, BETA2, EPSILON, self._hyper.weight_decay,
@@ -80,8 +87,9 @@ class Weights(FlatWeights):
     """
 
     def __init__(
-        self, model: GNN, features: Features, hyper: HyperParameters, library: Library, plateau: Plateau | None = None
-    ) -> None:
+        self, model: GNN, features: Features, hyper: HyperParameters, library: Library, plateau: Plateau | None = None,
+        ranks: Ranks = ALONE,
+    ) -> None:  # fmt: skip
         """`model` is a SAGE, whose parameters are copied; `features` are those on the device."""
         self._model = model
         self._convs = [cast("SAGEConv", conv) for conv in model.convs]
@@ -90,7 +98,7 @@ class Weights(FlatWeights):
         self.widths = [features.shape[1], *inner, -(-self.classes // 8) * 8]
         """Of the state before the first layer and after each."""
         shapes = [(2 * a, b) for a, b in itertools.pairwise(self.widths)]
-        super().__init__(sum(a * b for a, b in shapes), features.device, hyper, library, plateau)
+        super().__init__(sum(a * b for a, b in shapes), features.device, hyper, library, plateau, ranks)
         self._matrices = _parts(self.parameters, shapes)
         self.gradients = _parts(self.gradient, shapes)
         """Of each layer, float32: what `update` applies."""

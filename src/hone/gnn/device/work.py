@@ -155,6 +155,7 @@ def _backward(counts: BatchCounts, widths: Sequence[int], parameters: int) -> li
     found = [
         Work("loss_and_gradient", "step", "loss_and_gradient", seeds * (4 * widths[-1] + 4 + SECTOR + 4)),
         Work("sum_losses", "step", "sum_losses", 4 * seeds),
+        Work("note_loss", "step", "note_loss", 0.0),
     ]
     for layer in range(len(widths) - 2, -1, -1):
         inputs, outputs, hop = widths[layer], widths[layer + 1], counts.hops[len(widths) - 2 - layer]
@@ -168,7 +169,7 @@ def _backward(counts: BatchCounts, widths: Sequence[int], parameters: int) -> li
             nbytes = 4 * inputs * hop.rows + 4 * hop.rows + 4 * hop.edges + 4 * hop.sources + 4 * inputs * hop.sources
             added = inputs * (hop.edges + hop.rows)
             found.append(Work(f"gradient_of_states, layer {layer + 1}", "step", "gradient_of_states", nbytes, added))
-    return [*found, Work("note_loss", "step", "note_loss", 0.0), Work("adam", "step", "adam", 30.0 * parameters)]
+    return [*found, Work("adam", "step", "adam", 30.0 * parameters)]
 
 
 def _distinct(nodes: Tensor) -> int:
