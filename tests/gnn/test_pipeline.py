@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from hone.errors import MachineError
+from hone.gnn import pyg
 from hone.gnn.batch import Batch
 from hone.gnn.observer import NullObserver, SpanObserver
 from hone.gnn.seeds import Plan, shuffled
@@ -104,7 +105,9 @@ def test_the_whole_graph_is_one_batch_with_all_edges(small_graph, library):
         assert sorted(got.tolist()) == small_graph.neighbours(int(batch.nodes[i])).tolist()
 
 
-def test_without_pyg_lib_the_system_pyg_says_what_is_missing(small_graph, library):
+def test_without_pyg_lib_the_system_pyg_says_what_is_missing(small_graph, library, monkeypatch):
+    for name in ("WITH_PYG_LIB", "WITH_TORCH_SPARSE"):
+        monkeypatch.setattr(pyg.library().typing, name, False)
     with pytest.raises(MachineError, match="install pyg-lib"):
         pipeline(small_graph, "pyg", library)
 
