@@ -11,7 +11,7 @@ import torch
 
 
 class Aside:
-    """A second stream for what is only needed at a step's end; can be captured. Without one all is done in turn."""
+    """A stream for what the current one needs only later; can be captured. Without one all is done in turn."""
 
     def __init__(self, stream: torch.cuda.Stream | None = None) -> None:
         """`stream` is no other's."""
