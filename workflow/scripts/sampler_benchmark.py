@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import torch
+
 from hone.gnn.study import Load, thread_counts, throughput
 from hone.stage import reported
 
@@ -13,4 +15,5 @@ with reported(snakemake.log):
         load=Load.for_graph(Path(snakemake.input[0]).parent),
         threads=thread_counts(snakemake.threads),
         fast_sampler=next(iter(map(Path, snakemake.input.get("fast_sampler", []))), None),
+        pin_memory=torch.cuda.is_available(),
     )
