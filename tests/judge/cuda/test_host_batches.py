@@ -37,8 +37,7 @@ def test_inputs_are_hidden_until_their_part_is_revealed(rig):
     assert same(shown(made), expected(50)) == [True] * SETS
     made.reference.reveal(2, SETS)
     assert same(shown(made), expected(50)) == [True, True, False, False]
-    assert same(shown(made), expected(900)) == [False, False, True, True]
-    assert made.ground._seeds == [50, 51, 902, 903]
+    assert same(shown(made), expected(900, together=False)) == [False, False, True, True]
 
 
 def test_outputs_that_were_touched_are_seen_from_a_set_on(rig):
@@ -52,7 +51,7 @@ def test_outputs_that_were_touched_are_seen_from_a_set_on(rig):
 def test_a_batch_in_the_stream_runs_on_its_sets_alone(rig):
     made = rig(SCALE, "return torch.sigmoid(x) * self.weight", init=NORMAL)
     batch(made, 2, seed=70)
-    want = [torch.sigmoid(x) * made.host._model.weight for x in expected(70, 2)]
+    want = [torch.sigmoid(x) * made.host._model.weight for x in expected(70, 2, together=False)]
     assert same([places["out"] for places in made.outputs[:2]], want) == [True, True]
     assert made.reference.untouched(2)
 
@@ -74,7 +73,7 @@ def test_gates_let_just_their_runs_begin(rig, first):
     made.subject.collect()
     made.subject.store()
     assert made.compare(audit=range(SETS))["wrong"] == 0
-    assert same(shown(made)[first:], expected(700)[first:]) == [True] * (SETS - first)
+    assert same(shown(made)[first:], expected(700, together=False)[first:]) == [True] * (SETS - first)
 
 
 def test_a_graph_is_used_again_and_made_again(rig):

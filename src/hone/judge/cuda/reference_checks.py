@@ -101,14 +101,16 @@ class ReferenceChecks(ReferenceBase):
             self._add(tally, 0, message)
             if self._exact is not None:
                 answer["exact_error"] = distance(list(self._results(0).values()), self._exact)
-            answer["changed"] = self._changed(0, *self._trial_values)
+            values = zip(self._order, self._values(*self._trial_values), strict=True)
+            made = {name: value for name, value in values if isinstance(value, torch.Tensor)}
+            answer["changed"] = self._changed(0, made)
             self._expected, self._exact = [], None
         for index in audited:
-            places = self._inputs.sets[index]
-            answer["changed"] += self._changed(index, self._seeds[index], message["distribution"])
+            places, made = self._inputs.sets[index], self._hidden.sets[index]
+            answer["changed"] += self._changed(index, made)
             written = {name: places[name].clone() for name in self._written}
-            # The solution may have changed what it was given.
-            self._fill(places, self._seeds[index], message["distribution"])
+            for name, tensor in made.items():  # the solution may have changed what it was given
+                places[name].copy_(tensor)
             self._expect(index, self._scalars[index], self._seed, before=range(index) if message.get("random") else ())
             for name, tensor in written.items():
                 places[name].copy_(tensor)
@@ -121,13 +123,12 @@ class ReferenceChecks(ReferenceBase):
     def _have_room(self, sets: int) -> bool:
         return sets * self._outputs.region.layout.nbytes <= ASIDE_BYTES
 
-    def _changed(self, index: int, seed: int, distribution: str) -> list[str]:
-        """Inputs of a set that are no longer those of the seed, though the reference leaves them alone.
+    def _changed(self, index: int, made: Mapping[str, torch.Tensor]) -> list[str]:
+        """Inputs of a set that are no longer as they were made, though the reference leaves them alone.
 
         Mapping memory read-only in the other process is no protection: its host code can lift that.
         """
-        values = zip(self._order, self._values(seed, distribution), strict=True)
-        kept = {name: value for name, value in values if isinstance(value, torch.Tensor) and name not in self._written}
+        kept = {name: tensor for name, tensor in made.items() if name not in self._written}
         return changed_inputs(kept, self._inputs.sets[index])
 
     def _add(
