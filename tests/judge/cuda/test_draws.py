@@ -69,11 +69,95 @@ def written_in_place():
     return [x]
 
 
-@pytest.mark.parametrize("given", [by_numpy, by_python, with_a_number, with_its_own_size, written_in_place])
+def by_python_now_and_then():
+    return [torch.rand(4) * (2 if random.random() < 0.01 else 1)]
+
+
+def by_python_to_no_effect():
+    random.shuffle(order := [0, 1])
+    return [torch.rand(4), torch.tensor(sorted(order))]
+
+
+def with_a_seed_of_its_own():
+    torch.manual_seed(7)
+    return [torch.rand(4)]
+
+
+def with_a_generator_of_its_own():
+    return [torch.rand(4), torch.rand(4, generator=torch.Generator().manual_seed(7))]
+
+
+def by_numpy_from_the_seed_of_pytorch():
+    return [torch.rand(4), torch.from_numpy(np.random.default_rng(torch.initial_seed()).random(4))]
+
+
+def with_another_data_type():
+    return [torch.where(torch.rand(9) < 0.5, torch.rand(9, dtype=torch.float16), torch.rand(()))]
+
+
+CALLS: list[int] = []
+
+
+def by_the_number_of_calls():
+    CALLS.append(1)
+    return [torch.rand(4) + len(CALLS) % 2]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        by_numpy, by_python, by_python_now_and_then, by_python_to_no_effect, by_numpy_from_the_seed_of_pytorch,
+        with_a_seed_of_its_own, with_a_generator_of_its_own, with_another_data_type, by_the_number_of_calls,
+        with_a_number, with_its_own_size, written_in_place,
+    ],
+)  # fmt: skip
 def test_what_cannot_be_drawn_together_is_drawn_one_by_one(given):
     draws = Draws(given)
     assert draws.together(3, SETS) is None
     assert len(draws.one(3)) == len(given())
+
+
+def views():
+    x = torch.randn(6, 4)
+    return [x, x.T, x[::2], torch.rand(3, 1).expand(3, 5), torch.zeros(1).expand(5), torch.rand(0, 3), torch.rand(())]
+
+
+def kinds():
+    return [
+        torch.randint(0, 2, (9,)).bool(), torch.randint(-9, 9, (9,), dtype=torch.int8), torch.rand(9).bfloat16(),
+        torch.randn(9, dtype=torch.float64), torch.randperm(9), torch.tensor(torch.nan),
+    ]  # fmt: skip
+
+
+def a_product():
+    x = torch.randn(40, 40)
+    return [x @ x.T]
+
+
+KEPT: list[torch.Tensor] = []
+
+
+def kept_from_the_first_call():
+    KEPT.extend([] if KEPT else [torch.rand(4)])
+    return [KEPT[0], torch.rand(4)]
+
+
+@pytest.mark.parametrize("given", [usual, views, kinds, a_product, kept_from_the_first_call])
+def test_one_set_together_is_the_set_alone(given):
+    given()
+    draws = Draws(given)
+    for alone, mapped in zip(draws.one(3), draws.together(3, 1), strict=True):
+        if isinstance(alone, torch.Tensor):
+            assert mapped.dtype is alone.dtype
+            torch.testing.assert_close(mapped[0], alone, equal_nan=True)
+    again = draws.together(3, SETS)
+    assert [torch.is_tensor(value) and value.shape[1:] for value in again] == [
+        torch.is_tensor(value) and value.shape for value in given()
+    ]
+
+
+def test_without_inputs_there_is_nothing_to_draw():
+    assert Draws(list).together(3, SETS) == []
 
 
 def test_what_fails_always_says_so():

@@ -14,7 +14,9 @@ import torch
 
 from hone.judge.child.models import seed_all
 
-TRIED_SEED = 1
+TRIED_SEEDS = (1, 2)
+ROUNDING = 1e-3
+"""What vmap may change where it does sums in another order."""
 
 
 class Draws:
@@ -32,29 +34,34 @@ class Draws:
     def together(self, seed: int, count: int) -> list[Any] | None:
         """Of `count` sets: for each tensor one with a dimension more, for each plain number the number.
 
-        None where `get_inputs` does what cannot be done for all sets at once, or draws from other generators than
-        PyTorch's: those would give every set the same.
+        None where `get_inputs` does what cannot be done for all sets at once, or does not draw from PyTorch's seed
+        alone: sets would be the same, or differ where they should not.
         """
         if self._together is None:
             self._together = self._draws_alike()
-        return self._drawn(seed, seed, count) if self._together else None
+        return self._drawn(seed, count) if self._together else None
 
     def _draws_alike(self) -> bool:
-        """Whether PyTorch's seed decides everything, in draws together and one by one."""
-        with_others = [self._drawn(TRIED_SEED, other, 2) for other in (1, 2)]
-        one_by_one = [self.one(seed) for seed in (1, 2)]
-        numbers = [[value for value in values if not _is_tensor(value)] for values in one_by_one]
-        return (
-            numbers[0] == numbers[1]
-            and None not in with_others
-            and all(_same(first, second) for first, second in zip(*with_others, strict=True))
-        )
+        """Whether a set alone is the same under vmap as without, and two together differ just where two alone do.
 
-    def _drawn(self, seed: int, other_seed: int, count: int) -> list[Any] | None:
-        """`together`, whatever `get_inputs` draws from; `other_seed` is for Python's and numpy's generators."""
+        Without comes first: what fails always says so, and what `get_inputs` keeps for the next call is of use there.
+        """
+        alone = []
+        for seed in TRIED_SEEDS:
+            seed_all(seed)
+            others = _other_generators()
+            alone.append(self.one(seed))
+            if _other_generators() != others:
+                return False
+            mapped = self._drawn(seed, 1)
+            if mapped is None or not all(map(_same, alone[-1], mapped)):
+                return False
+        two = self._drawn(TRIED_SEEDS[0], 2)
+        return two is not None and all(map(_differ_alike, *alone, two))
+
+    def _drawn(self, seed: int, count: int) -> list[Any] | None:
+        """`together`, right or wrong; None where it fails, also for want of memory."""
         seed_all(seed)
-        random.seed(other_seed)
-        np.random.seed(other_seed % 2**32)
         seen: list[list[Any]] = []
 
         def of_one_set(_: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -72,7 +79,25 @@ def _is_tensor(value: Any) -> bool:
     return isinstance(value, torch.Tensor)
 
 
-def _same(first: Any, second: Any) -> bool:
-    if _is_tensor(first) and _is_tensor(second):
-        return first.shape == second.shape and bool(torch.equal(first, second))
-    return bool(first == second)
+def _other_generators() -> tuple[Any, ...]:
+    """The state of Python's and numpy's."""
+    state: Any = np.random.get_state()
+    return random.getstate(), state[1].tobytes(), state[2:]
+
+
+def _same(alone: Any, mapped: Any) -> bool:
+    """Whether what vmap gives for one set is what there is without it."""
+    if not _is_tensor(alone):
+        return bool(alone == mapped)
+    if (mapped.dtype, mapped.shape) != (alone.dtype, (1, *alone.shape)):
+        return False
+    if not alone.is_floating_point():
+        return torch.equal(alone, mapped[0])
+    return torch.allclose(alone, mapped[0], rtol=ROUNDING, atol=ROUNDING, equal_nan=True)
+
+
+def _differ_alike(first: Any, second: Any, two: Any) -> bool:
+    """Whether two sets drawn together differ if two that are drawn alone do; numbers must not."""
+    if not _is_tensor(first):
+        return bool(first == second == two)
+    return torch.equal(first, second) == torch.equal(two[0], two[1])

@@ -36,6 +36,7 @@ PULSES = 20
 LEAST_IDLE_S = 60e-6
 TOGETHER_BYTES = 256 << 20
 """Inputs that are drawn at a time; what is in between takes several times as much."""
+OTHER_SEED = 0x5A5A5A5A
 LEAST_TOGETHER = 4
 """Fewer sets are drawn one by one."""
 
@@ -209,7 +210,8 @@ class ReferenceBase:
 
     def _usable(self, values: list[Any], seed: int, distribution: str) -> list[Any]:
         values = [value.cuda() if isinstance(value, torch.Tensor) else value for value in values]
-        return redistribute(cast_inputs(values, self._loaded), distribution, seed)
+        # With the seed itself chances would be the very numbers that `torch.rand` has just given as values.
+        return redistribute(cast_inputs(values, self._loaded), distribution, seed ^ OTHER_SEED)
 
     def _fill(self, places: Mapping[str, torch.Tensor], seed: int, distribution: str) -> dict[str, Any]:
         """Write the inputs of a seed to a set; returns the arguments that are plain numbers."""
@@ -224,15 +226,22 @@ class ReferenceBase:
         return found
 
     def _fill_together(self, first: int, end: int, seed: int, distribution: str) -> list[dict[str, Any]]:
-        values = None
-        if end - first >= LEAST_TOGETHER:
+        numbers = self._write_together(first, end, seed, distribution) if end - first >= LEAST_TOGETHER else None
+        if numbers is not None:
+            return [dict(numbers) for _ in range(first, end)]
+        sets = self._hidden.sets[first:end]
+        return [self._fill(places, seed + at, distribution) for at, places in enumerate(sets)]
+
+    def _write_together(self, first: int, end: int, seed: int, distribution: str) -> dict[str, Any] | None:
+        """The plain numbers; None where sets cannot be drawn at once, or not in the memory that is left."""
+        try:
             with torch.device("cuda"):
                 values = self._draws.together(seed, end - first)
-        if values is None:
-            sets = self._hidden.sets[first:end]
-            return [self._fill(places, seed + at, distribution) for at, places in enumerate(sets)]
-        numbers = self._write(self._usable(values, seed, distribution), self._hidden.stacked(first, end))
-        return [dict(numbers) for _ in range(first, end)]
+            if values is None:
+                return None
+            return self._write(self._usable(values, seed, distribution), self._hidden.stacked(first, end))
+        except torch.OutOfMemoryError:
+            return None
 
     def _write(self, arguments: list[Any], places: Mapping[str, torch.Tensor]) -> dict[str, Any]:
         """The tensors to their places; returns what is none."""
@@ -244,9 +253,12 @@ class ReferenceBase:
         return {name: value for name, value in values.items() if name not in tensors}
 
     def _arguments_of(self, index: int, scalars: Mapping[str, Any], *, fresh: bool) -> list[Any]:
-        """Forward's arguments; `fresh`: copies of what it writes to, so that the shared ones stay as they are."""
-        places = self._inputs.sets[index]
-        chosen = {name: places[name].clone() if fresh and name in self._written else places[name] for name in places}
+        """Forward's arguments, as everybody sees them; `fresh`: as they were made, with copies of what it writes to.
+
+        What others leave waiting on the GPU cannot reach those.
+        """
+        places = dict((self._hidden if fresh else self._inputs).sets[index])
+        chosen = places | {name: places[name].clone() for name in self._written if fresh}
         return [scalars[name] if name in scalars else chosen[name] for name in self._order]
 
     def _poison_outputs(self) -> None:
