@@ -1,6 +1,7 @@
 """Wherever graph and features lie, batches and trainings are the same to the last bit."""
 
 import mmap
+from ast import literal_eval
 
 import pytest
 import torch
@@ -157,7 +158,9 @@ def test_models_by_autograd_find_their_features_in_every_place(device, small_gra
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=TWO_GPUS)], indirect=True)
-def test_two_processes_read_each_others_features(device, small_graph, compiled, tmp_path):
+def test_two_processes_read_each_others_features_and_need_not_have_the_same_room(
+    device, small_graph, compiled, tmp_path
+):
     work = told(device, deterministic=True, epochs=1, max_batches=2, gpus=2, validation=None)
     (tmp_path / "job.json").write_text(work.model_dump_json())
     log = tmp_path / "log"
@@ -166,6 +169,8 @@ def test_two_processes_read_each_others_features(device, small_graph, compiled, 
     found = [(tmp_path / f"{rank}").read_text().splitlines() for rank in range(2)]
     for lines in found:
         assert lines[0] == lines[1], "losses with everything on each GPU, and with features on both"
+        (loss, _), (cramped, _) = (literal_eval(line)[0] for line in lines[::2])
+        assert cramped == pytest.approx(loss, rel=1e-4), "and where one process has too little room for its batches"
     assert found[0] == found[1]
     assert "placement: sharded: 0.0 GiB of edges on the GPU, 0.0 GiB of features spread over 2 GPUs" in log.read_text()
 
