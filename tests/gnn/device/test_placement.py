@@ -158,9 +158,7 @@ def test_models_by_autograd_find_their_features_in_every_place(device, small_gra
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=TWO_GPUS)], indirect=True)
-def test_two_processes_read_each_others_features_and_need_not_have_the_same_room(
-    device, small_graph, compiled, tmp_path
-):
+def test_two_processes_share_features_and_may_have_other_rooms(device, small_graph, compiled, tmp_path):
     work = told(device, deterministic=True, epochs=1, max_batches=2, gpus=2, validation=None)
     (tmp_path / "job.json").write_text(work.model_dump_json())
     log = tmp_path / "log"
