@@ -146,8 +146,9 @@ class Training(Overrides):
     """That prepare batches, or worker processes; of each training process."""
     compute_threads: int = Field(1, ge=1)
     """Of PyTorch, on a CPU, in each training process; rounding depends on their number, so that it is fixed here."""
-    slots: int = Field(8, ge=4)
-    """Batches that are prepared ahead at most."""
+    slots: int | None = Field(None, ge=4)
+    """Batches that are prepared ahead at most: left out, two for each thread and at least eight. They come in order, so
+    that with few more than threads a slow one holds up the others; each takes the memory of a batch."""
     kernels: Kernels = "builtin"
     """`selected`: operators run the fastest kernels that the experiments on `kernels_from` found for this machine."""
     kernels_from: str | None = None

@@ -1,7 +1,8 @@
 import pytest
 from pydantic import ValidationError
 
-from hone.config_trainings import PUBLISHED, Training, check_trainings, training_keys
+from hone.config_trainings import PUBLISHED, Training, TrainingKey, check_trainings, training_keys
+from hone.gnn.job import TrainingJob
 
 
 def training(**values):
@@ -23,6 +24,12 @@ def test_what_is_tuned_more_closely_wins_also_when_it_is_zero():
     sage, gat = item.hyper("cora", "sage"), item.hyper("cora", "gat")
     assert (sage.lr, sage.dropout, sage.hidden) == (0.2, 0.0, 256)
     assert (gat.lr, gat.dropout, gat.hidden) == (0.4, 0.0, 7)
+
+
+@pytest.mark.parametrize(("threads", "slots", "wanted"), [(0, None, 8), (2, None, 8), (15, None, 30), (15, 17, 17)])
+def test_every_preparing_thread_has_room_to_go_on(threads, slots, wanted):
+    key = TrainingKey("epoch", "cora", "sage", "pipelined", 1, 0)
+    assert TrainingJob.of(key, training(threads=threads, slots=slots)).slots == wanted
 
 
 def test_fan_outs_of_different_depths_are_refused():

@@ -55,6 +55,7 @@ class TrainingJob(Versioned):
     def of(cls, key: TrainingKey, training: Training) -> TrainingJob:
         """The job that the config's entry means by a key."""
         shared = {name: getattr(training, name) for name in cls.model_fields if name in Training.model_fields}
+        shared["slots"] = training.slots or max(8, 2 * training.threads)
         return cls(**{**shared, **key._asdict()}, hyper=training.hyper(key.graph, key.model))
 
     @property

@@ -19,6 +19,7 @@ import numpy as np
 from hone.errors import MachineError
 from hone.gnn.sampling.measure import EpochTime
 from hone.gnn.sampling.pages import in_pages
+from hone.gnn.sampling.sampler import slots_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 MODULE = "fast_sampler"
 POLL_S = 0.0005
-QUEUE_AHEAD = 2
-"""Batches beside one a thread that may be prepared ahead; as many as Hone's sampler has slots."""
 
 
 class SalientSampler:
@@ -48,7 +47,7 @@ class SalientSampler:
     def epoch(self, plan: Plan) -> EpochTime:
         """As Preparing."""
         start_s, cpu_s = time.perf_counter(), time.process_time()
-        session = self._module.Session(self._threads, self._threads + QUEUE_AHEAD, self._config(plan))
+        session = self._module.Session(self._threads, slots_for(self._threads), self._config(plan))
         nodes = edges = count = 0
         while count < session.num_total_batches:
             batch = session.try_get_batch()

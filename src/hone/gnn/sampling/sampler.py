@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from hone.gnn.graph import Graph
     from hone.gnn.seeds import Plan
 
-SLOTS_AHEAD = 2
-"""Slots beside one for each thread: one that the training loop reads, one that waits for it."""
+LEAST_AHEAD = 2
+"""Slots beside one for each thread, at least: one that the training loop reads, one that waits for it."""
 
 
 class Sampler:
@@ -44,7 +44,7 @@ class Sampler:
     ) -> None:
         """`fanouts` from the seeds outwards, -1 takes every neighbour; `library` comes from `build_sampler`.
 
-        `threads` prepare batches for `epoch`, in `slots` (default: threads + 2) places; none are needed for `sample`.
+        `threads` prepare batches for `epoch`, in `slots` (default: `slots_for`) places; none are needed for `sample`.
         `design` None: the fastest for the graph's size; all give the same batches.
         `inner_loop`: a shared object that draws in the place of the sampler's own inner loop, built from a solution of
         the definition `sample_neighbours`; its batches are the same where it is right, which nobody checks here.
@@ -52,7 +52,7 @@ class Sampler:
         Raises SamplerError: fan-outs, graph or design that the sampler cannot do; MachineError: no such library or
         inner loop.
         """
-        slots = threads + SLOTS_AHEAD if slots is None else slots
+        slots = slots_for(threads) if slots is None else slots
         _check(fanouts, threads, slots)
         self.seed = seed
         self._threads = threads
@@ -101,6 +101,11 @@ class Sampler:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def slots_for(threads: int) -> int:
+    """As many again as threads: batches come in order, and a slow one holds up who has no slot to go on in."""
+    return threads + max(LEAST_AHEAD, threads)
 
 
 def _check(fanouts: Sequence[int], threads: int, slots: int) -> None:
