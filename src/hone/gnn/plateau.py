@@ -30,13 +30,14 @@ class PlateauRule:
     @torch.no_grad()
     def step(self, loss: Tensor, lr: Tensor) -> None:
         """Take account of one step's loss, a scalar; `lr` is changed in place."""
+        # In place and few: a step of the host's is as long as its operators are many.
         better = loss < self.best * (1 - THRESHOLD)
-        self.best = torch.where(better, loss.double(), self.best)
-        bad_steps = torch.where(better, 0, self.bad_steps + 1)
-        lower = bad_steps > self.patience
+        self.best.copy_(torch.where(better, loss, self.best))
+        self.bad_steps.add_(1).masked_fill_(better, 0)
+        lower = self.bad_steps > self.patience
+        self.bad_steps.masked_fill_(lower, 0)
         lowered = lr * self.factor
         lr.copy_(torch.where(lower & (lr - lowered > LEAST_CHANGE), lowered, lr))
-        self.bad_steps = torch.where(lower, 0, bad_steps)
 
     def state_dict(self) -> dict[str, Tensor]:
         """What `load_state_dict` takes."""
@@ -44,5 +45,5 @@ class PlateauRule:
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Go on from there."""
-        self.best = state["best"].to(self.best.device)
-        self.bad_steps = state["bad_steps"].to(self.bad_steps.device)
+        self.best = state["best"].to(self.best.device, copy=True)
+        self.bad_steps = state["bad_steps"].to(self.bad_steps.device, copy=True)
