@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone.config import json_schema, load, parse_source, read
+from hone.config import Rounds, json_schema, load, parse_source, read
 from hone.errors import ConfigError, HoneError
 from hone.references import check_references, checked
 
@@ -164,6 +164,11 @@ def test_an_experiment_may_have_shards_and_a_protocol_of_its_own():
     assert load(experiment()).protocol("one") == settings.judge
     with pytest.raises(ConfigError, match=r"experiments\.one\.judge\.device must be the config's: cpu"):
         load(experiment(judge={**own, "device": "cuda"}))
+
+
+def test_which_versions_are_evaluated_is_told_where_it_is_not_all_of_them():
+    assert "evaluate" not in Rounds().model_dump(mode="json")  # digests of older configs stay
+    assert Rounds.model_validate(Rounds(evaluate="winner").model_dump(mode="json")).evaluate == "winner"
 
 
 def test_a_source_survives_the_way_through_a_rule_param():

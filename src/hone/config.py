@@ -47,6 +47,9 @@ class Rounds(Section):
     notes: bool = False
     """`astra` only: a role writes down what a kernel's rounds taught, for the plans of the kernels after it. Each job
     then waits for the jobs before it; `batch_size: 1` takes kernel by kernel."""
+    evaluate: Literal["all", "winner"] = Field("all", exclude_if=lambda value: value == "all")
+    """Which versions are judged on all workloads, held-out ones included, as tables have it: each of them, or the
+    existing kernel and the winner by the suite alone, once all rounds are there. Prompts are the same."""
 
 
 class Experiment(Section):

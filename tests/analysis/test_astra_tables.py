@@ -207,6 +207,32 @@ def test_rounds_hold_every_version_with_what_became_of_it():
     assert [row["won"] for row in rows] == [False, True, False, False]
 
 
+def test_one_evaluation_of_the_winner_gives_the_same_report_as_all():
+    outcomes = ((1.5, (1.0, 2.0, 4.0)), (1.2, 9.0), (Status.WRONG_VALUE, Status.WRONG_VALUE))
+    every, alone = kit(multi={"turns": 4}), kit(multi={"turns": 4, "astra": {"evaluate": "winner"}})
+    played(every, "multi", *outcomes)
+    played(alone, "multi", outcomes[0], *((suite, None) for suite, _ in outcomes[1:]))
+    for rows in (main_rows, shape_rows):
+        first, second = ([row | {"config_digest": ""} for row in rows(made.astra())] for made in (every, alone))
+        assert str(first) == str(second)
+    found = round_rows(alone.astra())
+    assert [row["status"] for row in found] == ["passed", "passed", "not_evaluated", "not_evaluated"]
+    assert [row["suite_status"] for row in found][2:] == ["passed", "wrong_value"]
+    assert [row["speedup"] for row in found] == pytest.approx([1.0, 2.0, math.nan, math.nan], nan_ok=True)
+    assert [row["suite_speedup"] for row in found][2:] == [pytest.approx(1.2), None]
+    assert (found[3]["detail"], found[3]["device"]) == ("why | <b>wrong_value</b>", "Test GPU")  # of its suite
+
+
+def test_which_versions_are_evaluated_is_no_option_of_the_loop():
+    made = kit(first={"astra": {"start_from": "best"}}, plain={"astra": {"evaluate": "winner"}})
+    for name in ("first", "plain"):
+        played(made, name, (1.5, 2.0), (1.1, 1.1))
+    rows = ablation_rows(made.astra())
+    assert {row["reference"] for row in rows} == {"plain"}
+    assert {row["changed"] for row in rows} == {"start_from=best", ""}
+    assert not any("evaluate" in row for row in rows)
+
+
 def test_the_ablation_compares_with_the_paper_s_loop_workload_by_workload():
     made = kit(best={"astra": {"start_from": "best"}, "samples": 2}, plain={}, other={"turns": 2})
     played(made, "plain", (1.5, (1.0, 2.0, 4.0)), (1.1, 1.1))

@@ -13,6 +13,7 @@ from hone.analysis.render import caption, read_table, to_frame
 from hone.analysis.show import show
 from hone.analysis.stage import FIGURE_NAMES, TABLE_NAMES, make_figures, write_summary
 from hone.errors import RecordError
+from hone.records import Status
 
 from .rounds import Kit, kernel
 from .rounds import settings_for as rounds_settings
@@ -120,6 +121,25 @@ def test_the_winner_so_far_is_the_suite_s_choice_and_not_the_best_by_luck():
     (axis,) = draw("astra_trajectory", to_frame("astra_rounds", round_rows(kit.astra()))).axes
     (step,) = [line for line in axis.lines if line.get_drawstyle() == "steps-post"]
     assert list(step.get_ydata()) == pytest.approx([1.0, 1.1, 1.1])
+
+
+def test_a_trajectory_without_all_evaluations_shows_its_suite_and_says_so():
+    options = {"turns": 4, "astra": {"evaluate": "winner"}}
+    kit = Kit(rounds_settings(1, multi=options, every={"turns": 4}), [kernel(1, "silu_and_mul")])
+    for name in ("multi", "every"):
+        kit.start(name)
+        kit.add(name, 1, 1.5, 1.1)
+        kit.add(name, 2, 1.2, None if name == "multi" else 3.0)
+        kit.add(name, 3, Status.WRONG_VALUE, None if name == "multi" else Status.WRONG_VALUE)
+    (axis,) = draw("astra_trajectory", to_frame("astra_rounds", round_rows(kit.astra()))).axes
+    shown = {line.get_label(): list(line.get_ydata()) for line in axis.lines}
+    assert shown["multi: recorded/demo, on the suite"] == pytest.approx([1.0, 1.5, 1.2])
+    assert shown["every: recorded/demo"] == pytest.approx([1.0, 1.1, 3.0])
+    assert "no verdict, or no credited time" not in shown
+    assert axis.get_ylabel() == "speedup on all workloads or the suite"
+    kit.settings.experiments.pop("every")
+    (axis,) = draw("astra_trajectory", to_frame("astra_rounds", round_rows(kit.astra()))).axes
+    assert axis.get_ylabel() == "speedup on the suite"
 
 
 def test_shapes_show_held_out_workloads_hollow_and_the_floor(tables, figures):

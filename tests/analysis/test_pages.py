@@ -53,6 +53,16 @@ def test_a_diff_is_against_the_version_that_the_round_started_from(made, tmp_pat
     assert "| 3. round 3 | version 1 | passed | 2.000 | passed | 2.000 | 35 | 3 | winner |" in text
 
 
+def test_a_version_that_is_not_evaluated_says_so(tmp_path):
+    kit = Kit(settings_for(1, multi={"astra": {"evaluate": "winner"}}), [kernel(1, "silu_and_mul")])
+    kit.start("multi")
+    kit.add("multi", 1, 1.5, 1.4)
+    kit.add("multi", 2, 1.2, None)
+    text = page(kit, tmp_path)
+    assert text.count("- on all workloads: not evaluated, as the winner alone is") == 1
+    assert "| 2. round 2 | version 1 | passed | 1.200 | not_evaluated |  |" in text
+
+
 def test_a_long_diff_is_cut_and_the_source_is_whole(made, tmp_path):
     long = "void launch() {\n" + "".join(f"  step({at});\n" for at in range(2 * DIFF_LINES)) + "}\n"
     made.candidates = made.candidates[:-1]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from hone.analysis.metrics import geometric_mean
-from hone.analysis.trajectories import NOT_ASKED, trajectories
+from hone.analysis.trajectories import NOT_ASKED, NOT_EVALUATED, trajectories
 from hone.config import Rounds
 from hone.records import Status, UnsupportedProblem
 
@@ -176,3 +176,23 @@ def test_a_solution_of_two_experiments_is_judged_on_each_one_s_suite():
     found = trajectories(made.settings, made.records())
     assert [place(item.winner) for item in found] == [(1, 0), (1, 0)]
     assert math.isclose(found[0].versions[1].suite_speedup, 1.5)
+
+
+def test_what_is_not_evaluated_on_purpose_is_not_missing():
+    made = kit(turns=4, astra={"evaluate": "winner"})
+    for turn, suite, everything in ((1, 1.5, 1.3), (2, 1.2, None), (3, Status.WRONG_VALUE, None)):
+        made.add("multi", turn, suite, everything)
+    found = only(made)
+    assert place(found.winner) == (1, 0)
+    assert [version.status for version in found.versions] == ["passed", "passed", NOT_EVALUATED, NOT_EVALUATED]
+    assert [version.suite_status for version in found.versions] == ["passed", "passed", "passed", "wrong_value"]
+    assert found.unresolved == 0
+    made.evaluations = [trace for trace in made.evaluations if trace.solution != found.winner.solution.id]
+    assert (only(made).winner.status, only(made).unresolved) == ("missing", 1)
+
+
+def test_a_suite_without_a_verdict_stays_unresolved_where_the_winner_alone_is_evaluated():
+    made = kit(astra={"evaluate": "winner"})
+    made.add("multi", 1, 1.5, 1.3)
+    made.add("multi", 2, Status.MACHINE_ERROR, None)
+    assert only(made).unresolved == 1

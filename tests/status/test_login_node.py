@@ -23,6 +23,7 @@ EXPERIMENTS = {
     "gold": {"source": "miniature", "levels": [1], "method": "gold"},
     "astra": {**ROUNDS, "method": "astra", "turns": 3, "astra": {"notes": True}},
     "single": {**ROUNDS, "method": "astra_single", "turns": 2},
+    "winner": {**ROUNDS, "method": "astra_single", "turns": 2, "astra": {"evaluate": "winner"}},
 }
 STAGES = ("answers", "builds", "traces", "evaluations", "suites", "roles", "graphs", "training", "inference")
 
@@ -54,6 +55,11 @@ def login_node(tmp_path_factory):
     return run, load(values)
 
 
+def alone(shard):
+    """Whether the winner alone is evaluated."""
+    return shard.experiment == "winner"
+
+
 def inputs(plan, rule):
     """The input files of a rule's jobs that lie in results/."""
     lines = re.findall(rf"^(?:local)?rule {rule}:\n    input: (.*)$", plan, re.MULTILINE)
@@ -65,12 +71,12 @@ def test_the_plan_is_made_of_the_files_that_the_status_looks_for(login_node):
     run, settings = login_node
     plan = run("-m", "snakemake", "-n", "--cores", "2", "--configfile", "login.yaml")
     kernels = [(name, shard) for name in settings.experiments for shard in places.shards(settings, name)]
-    in_rounds = [shard for name, shard in kernels if name in ("astra", "single")]
+    in_rounds = [shard for name, shard in kernels if name in ("astra", "single", "winner")]
     questions = [asked for name in settings.experiments for asked in places.questions(settings, name)]
     keys = list(training_keys(settings.trainings))
     expected = {
         *(shard.path(stage) for _, shard in kernels for stage in ("builds", "traces")),
-        *(shard.path("evaluations") for shard in in_rounds),
+        *(shard.evaluated_winners if alone(shard) else shard.path("evaluations") for shard in in_rounds),
         *(shard.suite for shard in in_rounds),
         *(asked.answers for asked in questions),
         *(places.training_file(key, folder) for key in keys for folder in ("training", "inference")),

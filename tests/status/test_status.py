@@ -262,6 +262,34 @@ def test_rounds_wait_for_suites_before_their_verdicts_can_be_counted():
     assert "at most 15 + those of 3 kernels" in shown(config)
 
 
+def test_of_rounds_whose_winner_alone_is_evaluated_two_kernels_are():
+    packages = {"own": {"kind": "folder", "path": "p"}}
+    config = settings(
+        sources={"existing": {"kind": "kernels", "path": "kernels", "levels": {1: 1}, "packages": packages}},
+        experiments={
+            "astra": {
+                "method": "astra", "source": "existing", "levels": [1], "models": [MODEL], "language": "cuda",
+                "turns": 6, "astra": {"evaluate": "winner"},
+            }
+        },
+        baselines=["upstream"],
+    )  # fmt: skip
+    name = "existing/level1/1_problem"
+    sized = [
+        Workload(definition=name, name=f"w{number}", axes={}, tolerance={"atol": 0, "rtol": 0}) for number in range(9)
+    ]
+    shard = Shard("astra", MODEL, 0, "000")
+    write_records(shard.suite, sized[:5])
+    write_records(Path("results/workloads/existing/level1.jsonl"), sized)
+    write_records(Path("results/definitions/existing/level1.jsonl"), [definition(1, 1, source="existing")])
+    assert rows(config)["Astra", "verdicts"][0].pending.total() == 6 * 5 + 2 * 9
+    write_records(shard.winners, [Solution(definition=name, language="cuda", entry_point="launch", source="x")])
+    assert rows(config)["Astra", "verdicts"][0].pending.total() == 6 * 5 + 1 * 9  # none won
+    write_records(shard.evaluated_winners, [verdict(1, config=config)] * 9)
+    work = rows(config)["Astra", "verdicts"][0]
+    assert (work.done, work.pending.total()) == (9, 6 * 5)
+
+
 def trainings(config):
     made = Trainings()
     run = made.train("pipelined", 1.0, 1.0, 1.0, training="t", gpus=2)

@@ -28,7 +28,7 @@ from tests.workflow.rounds import Server
 
 COPIED = ("Snakefile", "workflow", "config", "envs", "profiles", "resources", "src")
 TABLE = ROOT / "docs/results/edits.csv"
-GPU_RULES = ("judge", "evaluate", "train", "infer", "sampler_benchmark")
+GPU_RULES = ("judge", "evaluate", "evaluate_winner", "train", "infer", "sampler_benchmark")
 TABLES = ("--until", "tables")
 """Figures, pages and the summary follow the tables; leaving them out saves this table's maker seconds an edit."""
 WRITER, OTHER = "openai-api/writer/one", "openai-api/other/two"

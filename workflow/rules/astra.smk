@@ -288,6 +288,40 @@ if ROUNDS:
             ).format(**wildcards),
 
 
+rule winner:
+    # Who won, as tables say it, by the suite alone: what is evaluated of a batch where not all versions are.
+    input:
+        unpack(all_turns),
+        suites=SUITES,
+        definitions=[DEFINITIONS],
+    output:
+        solutions=WINNERS,
+        builds=WINNER_BUILDS,
+    log:
+        "results/logs/winner/{experiment}/{model}/{batch}.log",
+    wildcard_constraints:
+        experiment=only(WINNER_ALONE),
+    localrule: True
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        code=code_digest("campaign", "methods/astra", "records", "winners"),
+    script:
+        "../scripts/winner.py"
+
+
+checkpoint winner_gate:
+    # As `round_gate`, for the evaluation of what was chosen.
+    input:
+        WINNERS,
+        WINNER_BUILDS,
+    output:
+        touch("results/gates/{experiment}/{model}/winner/{batch}.done"),
+    wildcard_constraints:
+        experiment=only(WINNER_ALONE),
+    localrule: True
+
+
 use rule judge as evaluate with:
     # Every version on all workloads, held-out ones included: for tables, never for a prompt.
     input:
@@ -302,4 +336,20 @@ use rule judge as evaluate with:
     benchmark:
         "results/benchmarks/evaluate/{experiment}/{model}/turn{turn}/{batch}.tsv"
     wildcard_constraints:
-        experiment=only(ROUNDS),
+        experiment=only([name for name in ROUNDS if name not in WINNER_ALONE]),
+
+
+use rule judge as evaluate_winner with:
+    # As `evaluate`, of the existing kernel and the winner alone.
+    input:
+        unpack(winners_behind_gate),
+        definitions=[DEFINITIONS],
+        workloads=[WORKLOADS],
+    output:
+        EVALUATED_WINNERS,
+    log:
+        "results/logs/evaluate_winner/{experiment}/{model}/{batch}.log",
+    benchmark:
+        "results/benchmarks/evaluate_winner/{experiment}/{model}/{batch}.tsv"
+    wildcard_constraints:
+        experiment=only(WINNER_ALONE),

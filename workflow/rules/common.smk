@@ -19,6 +19,10 @@ SEVERAL_ROLES = [
     name for name in ROUNDS if settings.experiments[name].method == "astra"
 ]
 ONE_AGENT = [name for name in ROUNDS if name not in SEVERAL_ROLES]
+# Rounds of which the existing kernel and the winner alone are judged on all workloads.
+WINNER_ALONE = [
+    name for name in ROUNDS if settings.experiments[name].astra.evaluate == "winner"
+]
 GOLD = [name for name, item in settings.experiments.items() if item.method == "gold"]
 FILES = [name for name, item in settings.experiments.items() if item.method == "files"]
 LEVELS = sorted(
@@ -53,6 +57,10 @@ wildcard_constraints:
 
 # Paths.
 SUITES = "results/suites/{experiment}/{model}/{batch}.jsonl"
+# What is evaluated of a batch where not all versions are.
+WINNERS = "results/winners/{experiment}/{model}/{batch}.jsonl"
+WINNER_BUILDS = WINNERS.replace(".jsonl", ".builds.jsonl")
+EVALUATED_WINNERS = "results/evaluations/{experiment}/{model}/winner/{batch}.jsonl"
 # A batch's own problems, and all workloads of theirs, held-out ones included.
 DEFINITIONS = "results/batches/definitions/{experiment}/{batch}.jsonl"
 WORKLOADS = "results/batches/workloads/{experiment}/{batch}.jsonl"
@@ -121,6 +129,11 @@ def every_shard(stage, experiments):
 
 def shards_of(stage, experiment):
     """As `every_shard`, for one experiment and any model; turn 0 of rounds has an existing kernel and no answer."""
+    if stage == "evaluations" and experiment in WINNER_ALONE:
+        return [
+            EVALUATED_WINNERS.replace("{batch}", batch)
+            for batch in settings.batches(experiment)
+        ]
     asks_roles = stage == "answers" and experiment in ROUNDS
     turns = range(1 if asks_roles else 0, settings.experiments[experiment].turns)
     found = [
@@ -150,7 +163,7 @@ def judge_threads():
 def experiment_params(*fields):
     """The named fields of the experiment: a rule reruns when one of these changes, and for no other."""
     return lambda wildcards: settings.experiments[wildcards.experiment].model_dump(
-        mode="json", include=set(fields)
+        mode="json", include=set(fields), exclude={"astra": {"evaluate"}}
     )
 
 
@@ -278,9 +291,26 @@ def pass_last_gate(wildcards):
 def turns_before(wildcards):
     """What became of all turns before."""
     pass_last_gate(wildcards)
-    turns = range(int(wildcards.turn))
+    return files_of_turns(int(wildcards.turn))
+
+
+def all_turns(wildcards):
+    """As `turns_before`, once the last round's kernels are there."""
+    turns = settings.experiments[wildcards.experiment].turns
+    pass_gate(wildcards, turns - 1)
+    return files_of_turns(turns)
+
+
+def files_of_turns(number):
+    """What the first so many turns came to."""
     stages = ("attempts", "solutions", "builds", "traces")
-    return {stage: [shard(stage, turn) for turn in turns] for stage in stages}
+    return {stage: [shard(stage, turn) for turn in range(number)] for stage in stages}
+
+
+def winners_behind_gate(wildcards):
+    """The chosen versions, once they are: an equal choice evaluates nothing again."""
+    checkpoints.winner_gate.get(**wildcards)
+    return {"solutions": WINNERS, "builds": WINNER_BUILDS}
 
 
 def behind_last_gate(path):

@@ -95,6 +95,7 @@ rule tables:
             "methods/files",
             "records",
             "sources/workloads",
+            "winners",
         ),
     script:
         "../scripts/tables.py"
@@ -128,7 +129,7 @@ if ROUNDS:
             ),
             records=lambda wildcards: list(records_of(wildcards.experiment)),
             code=code_digest(
-                "analysis", "methods/astra", "records", "sources/workloads"
+                "analysis", "methods/astra", "records", "sources/workloads", "winners"
             ),
         script:
             "../scripts/pages.py"

@@ -12,7 +12,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
 from hone.analysis.frames import CATEGORY
 from hone.analysis.plotting import colours, distinct, grid, legend_below, markers
-from hone.analysis.trajectories import NOT_ASKED
+from hone.analysis.trajectories import NOT_ASKED, NOT_EVALUATED
 from hone.records import Status
 
 COLUMNS = 3
@@ -22,6 +22,8 @@ ASIDE = 0.08
 """Rounds by which runs stand beside each other, so that equal ones can be told apart."""
 OPEN = [status for status, category in CATEGORY.items() if category in ("unresolved", "correct")]
 """Statuses that, without a speedup, leave open what a version earned."""
+EVERYWHERE, SUITE = "all workloads", "the suite"
+"""What the speedups of a trajectory may be on."""
 BOTTOM = 0.05
 """Where failures are marked, as a share of the axis: they have no speedup."""
 
@@ -41,7 +43,10 @@ def _of_run(table: pd.DataFrame, run: tuple[str, str]) -> pd.DataFrame:
 
 
 def trajectory_figure(table: pd.DataFrame) -> Figure:
-    """A panel a kernel: every version's speedup on all workloads, and the winner so far; failures at the bottom."""
+    """A panel a kernel: every version's speedup, and the winner so far; failures at the bottom.
+
+    Speedups are on all workloads, or on the suite for a run that has its winner alone evaluated.
+    """
     kernels = distinct(table["kernel"])
     runs = [f"{experiment}/{model}" for experiment, model in _runs(table)]
     colour, marker = colours(runs), markers(runs)
@@ -53,28 +58,39 @@ def trajectory_figure(table: pd.DataFrame) -> Figure:
         chosen = table[table["kernel"] == kernel]
         axis.axhline(1, color="#444444", linewidth=1, linestyle=":")
         here = _runs(chosen)
+        shown: set[str] = set()
         for index, run in enumerate(here):
             rows = _of_run(chosen, run).sort_values(["turn", "sample"], kind="stable")
             rows = rows.assign(turn=rows["turn"] + ASIDE * (index - (len(here) - 1) / 2))
+            rows, over = _shown(rows)
+            shown.add(over)
             name = "/".join(run)
-            _trajectory(axis, rows, colour[name], marker[name])
+            label = _label(rows) if over == EVERYWHERE else f"{_label(rows)}, on {SUITE}"
+            _trajectory(axis, rows, label, colour[name], marker[name])
         _published(axis, chosen)
         axis.set_title(kernel)
         axis.set_xlabel("round (0 is the upstream kernel)")
-        axis.set_ylabel("speedup on all workloads")
+        axis.set_ylabel(f"speedup on {' or '.join(sorted(shown))}")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         _room_below(axis)
     legend_below(figure, axes)
     return figure
 
 
-def _trajectory(axis: Axes, rows: pd.DataFrame, colour: str, marker: str) -> None:
+def _shown(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """A trajectory with the speedups that all its versions have, and what these are on."""
+    if not (rows["status"] == NOT_EVALUATED).any():
+        return rows, EVERYWHERE
+    return rows.assign(speedup=rows["suite_speedup"], status=rows["suite_status"]), SUITE
+
+
+def _trajectory(axis: Axes, rows: pd.DataFrame, label: str, colour: str, marker: str) -> None:
     """Versions as points, what would be taken after each round as a step line, the winner with a ring."""
     timed = rows[rows["speedup"].notna()]
     best = _best_so_far(rows)
     axis.step(best["turn"], best["speedup"], where="post", color=colour, linewidth=1.5, alpha=0.8)
     points: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "none", "markersize": 5}
-    axis.plot(timed["turn"], timed["speedup"], label=_label(rows), **points)
+    axis.plot(timed["turn"], timed["speedup"], label=label, **points)
     won = timed[timed["won"]]
     ring: dict[str, Any] = {"color": colour, "marker": "o", "linestyle": "none", "markerfacecolor": "none"}
     axis.plot(won["turn"], won["speedup"], markersize=11, label="winner by the suite (line: winner so far)", **ring)

@@ -24,7 +24,7 @@ class Run(NamedTuple):
 
 def options_of(experiment: Experiment) -> dict[str, Any]:
     """All options that the ablation compares, by name."""
-    return experiment.astra.model_dump() | {"samples": experiment.samples, "rounds": experiment.turns - 1}
+    return _of_loop(experiment.astra) | {"samples": experiment.samples, "rounds": experiment.turns - 1}
 
 
 def ablation_rows(astra: Astra) -> list[Row]:
@@ -56,7 +56,12 @@ def _reference(astra: Astra, run: Run, runs: Sequence[Run]) -> Run:
 
 
 def _is_plain(experiment: Experiment) -> bool:
-    return experiment.astra == Rounds() and experiment.samples == 1
+    return _of_loop(experiment.astra) == _of_loop(Rounds()) and experiment.samples == 1
+
+
+def _of_loop(options: Rounds) -> dict[str, Any]:
+    """Those that kernels depend on: which of them are evaluated is none."""
+    return options.model_dump(exclude={"evaluate"})
 
 
 def _rows(astra: Astra, run: Run, reference: Run) -> list[Row]:

@@ -245,9 +245,9 @@ def round_rows(astra: Astra) -> list[Row]:
         kept = trajectory.kept(astra.context.settings.experiments[trajectory.experiment].astra)
         published = astra.published(trajectory.experiment, trajectory.kernel)
         for version in trajectory.versions:
-            deciding, credited = version.evaluation.deciding, version.evaluation.credited(UPSTREAM)
+            deciding, credited = version.verdicts.deciding, version.evaluation.credited(UPSTREAM)
             low, high = geometric_mean_interval([credited], astra.context.confidence)
-            row = _place(outcome) | published | astra.provenance(t for _, t in version.evaluation.pairs if t)
+            row = _place(outcome) | published | astra.provenance(t for _, t in version.verdicts.pairs if t)
             row |= {
                 "kernel": trajectory.kernel,
                 "turn": version.turn,
@@ -261,7 +261,7 @@ def round_rows(astra: Astra) -> list[Row]:
                 "kept": (version.turn, version.sample) in kept,
                 "won": version is trajectory.winner,
                 "detail": version.problem or (deciding.detail if deciding is not None else ""),
-                "findings": version.evaluation.findings,
+                "findings": version.verdicts.findings,
                 "solution": version.solution.id if version.solution else "",
             }
             rows.append(row)

@@ -20,6 +20,7 @@ from hone.config import ASTRA, Experiment, Settings
 from hone.config_sources import KernelBenchSource
 from hone.errors import RecordError
 from hone.records import Answer, Candidate, Definition, Status, Trace, UnsupportedProblem
+from hone.winners import latest
 
 NO_CODE = "no_code"
 MISSING = "missing"
@@ -197,17 +198,6 @@ def _answers_by_place(answers: Iterable[Answer]) -> dict[Place, list[Answer]]:
     for item in answers:
         found[Place(item.experiment, item.model, item.definition, item.turn, item.sample)].append(item)
     return found
-
-
-def latest(traces: Iterable[Trace]) -> dict[tuple[str, str], Trace]:
-    """(solution, workload) -> its trace: a verdict comes before none, then the latest."""
-    best: dict[tuple[str, str], Trace] = {}
-    for trace in traces:
-        key = (trace.solution, trace.workload)
-        old = best.get(key)
-        if old is None or (old.status.resolved, old.judged_at) < (trace.status.resolved, trace.judged_at):
-            best[key] = trace
-    return best
 
 
 def _by_solution(traces: Iterable[Trace]) -> dict[str, list[Trace]]:

@@ -203,7 +203,8 @@ def _gave(version: Version) -> Iterable[str]:
         yield f"- no kernel, {version.missing}: {version.problem}"
         return
     yield f"- on the suite: {_outcome(version.suite)}"
-    yield f"- on all workloads: {_outcome(version.evaluation)}"
+    wider = _outcome(version.evaluation) if version.evaluated else "not evaluated, as the winner alone is"
+    yield f"- on all workloads: {wider}"
 
 
 def _outcome(verdicts: Verdicts) -> str:

@@ -6,11 +6,11 @@ verdicts on all workloads of the definition, held-out ones included.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from hone.analysis.frames import MISSING, NO_CODE, Place, Problem, latest, problems_of
+from hone.analysis.frames import MISSING, NO_CODE, Place, Problem, problems_of
 from hone.analysis.provenance import joined
 from hone.analysis.run import RunRecords
 from hone.config import ASTRA, UPSTREAM, Experiment, Rounds, Settings, model_slug
@@ -18,9 +18,12 @@ from hone.methods.astra.history import History, attempts_of, credited, histories
 from hone.methods.astra.history import Version as Entry
 from hone.records import Definition, Solution, Status, Trace, Workload
 from hone.sources.workloads import group
+from hone.winners import latest, reported, winner_of
 
 NOT_ASKED = "not_asked"
 """Status of a version that the loop's early stop left out: nothing is missing."""
+NOT_EVALUATED = "not_evaluated"
+"""Status of a version whose suite says all that is asked of it, as the experiment has its winner alone evaluated."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,8 @@ class Version:
     """Geometric mean over the suite: what the loop decides by. None where nothing is credited."""
     evaluation: Verdicts = field(default_factory=Verdicts)
     """On all workloads of the definition."""
+    evaluated: bool = True
+    """Whether the experiment wants its evaluation; without it its suite's verdicts are all that there is."""
 
     @property
     def solution(self) -> Solution | None:
@@ -108,7 +113,9 @@ class Version:
     @property
     def status(self) -> str:
         """Verdict on all workloads of the definition, or why there is none."""
-        return self.evaluation.status if self.solution else self.missing
+        if self.solution is None:
+            return self.missing
+        return self.evaluation.status if self.evaluated else NOT_EVALUATED
 
     @property
     def suite_status(self) -> str:
@@ -116,11 +123,16 @@ class Version:
         return self.suite.status if self.solution else self.missing
 
     @property
+    def verdicts(self) -> Verdicts:
+        """The widest that are wanted of it: on all workloads, else on the suite."""
+        return self.evaluation if self.evaluated else self.suite
+
+    @property
     def resolved(self) -> bool:
         """Whether nothing is missing that could make this version the winner, or report it."""
         if self.solution is None:
             return self.missing != MISSING
-        return self.suite.resolved and self.evaluation.resolved
+        return self.suite.resolved and self.verdicts.resolved
 
 
 @dataclass(frozen=True)
@@ -163,8 +175,8 @@ class Trajectory:
     @cached_property
     def winner(self) -> Version | None:
         """The fastest written version by the suite; of equal ones the first. None where none passed its suite."""
-        timed = [version for version in self.versions if version.turn > 0 and version.suite_speedup is not None]
-        return max(timed, key=lambda version: version.suite_speedup or 0.0, default=None)
+        entry = winner_of(self.history) if self.history is not None else None
+        return next((version for version in self.versions if entry is not None and version.entry is entry), None)
 
     def parent(self, turn: int, options: Rounds) -> Version | None:
         """The version that a round started from; None where the loop never got there."""
@@ -241,6 +253,7 @@ class _Builder:
         stopped = history.at_floor(options)
         first = self._evaluated(entries.get((0, 0)), history, None)
         counted = frozenset(workload.id for workload, trace in first.pairs if trace is not None and credited(trace))
+        wanted = reported(history) if options.evaluate == "winner" else None
         found = []
         for place in places:
             entry = entries.get((place.turn, place.sample))
@@ -249,19 +262,24 @@ class _Builder:
             elif entry is None:
                 found.append(Version(place.turn, place.sample, problem="no candidate"))
             else:
-                found.append(self._version(entry, history, counted))
+                found.append(self._version(entry, history, counted, wanted))
         return found
 
-    def _version(self, entry: Entry, history: History, counted: frozenset[str]) -> Version:
+    def _version(
+        self, entry: Entry, history: History, counted: frozenset[str], wanted: Collection[str] | None
+    ) -> Version:
+        """`wanted`: solutions whose evaluations are; None: all."""
         turn, sample = entry.turn, entry.attempt.sample
         if entry.solution is None:
             return Version(turn, sample, entry, entry.attempt.problem, NO_CODE)
+        evaluated = wanted is None or entry.solution.id in wanted
         suite = tuple((workload, entry.traces.get(workload.id)) for workload in history.suite)
         return Version(
             *(turn, sample, entry),
             suite=Verdicts(suite, frozenset(workload.id for workload in history.counted)),
             suite_speedup=history.speedup(entry),
-            evaluation=self._evaluated(entry, history, counted),
+            evaluation=self._evaluated(entry, history, counted) if evaluated else Verdicts(),
+            evaluated=evaluated,
         )
 
     def _evaluated(self, entry: Entry | None, history: History, counted: frozenset[str] | None) -> Verdicts:

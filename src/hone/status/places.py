@@ -33,6 +33,16 @@ class Shard:
         """The workloads that a role of the experiment chose."""
         return RESULTS / "suites" / self.experiment / model_slug(self.model) / f"{self.batch}.jsonl"
 
+    @property
+    def winners(self) -> Path:
+        """The solutions that are evaluated where not all of an experiment are."""
+        return RESULTS / "winners" / self.experiment / model_slug(self.model) / f"{self.batch}.jsonl"
+
+    @property
+    def evaluated_winners(self) -> Path:
+        """Their verdicts."""
+        return RESULTS / "evaluations" / self.experiment / model_slug(self.model) / "winner" / f"{self.batch}.jsonl"
+
     def role(self, kind: str, role: str) -> Path:
         """What a role is asked (`prompts`) or says (`answers`)."""
         folder = RESULTS / "roles" / self.experiment / model_slug(self.model) / f"turn{self.turn}" / role

@@ -123,10 +123,14 @@ def _kernels(settings: Settings, section: Section, names: Iterable[str], reader:
             if section == "Astra":
                 suite = reader.rows(shard.suite, WorkloadView)
                 chosen = None if suite is None else Counter(row.definition for row in suite)
-                _count_verdicts(verdicts, shard, "traces", expected, chosen, reader)
-                _count_verdicts(verdicts, shard, "evaluations", expected, sizes, reader)
+                _count_verdicts(verdicts, name, shard.path("traces"), expected, chosen, reader)
+                if settings.experiments[name].astra.evaluate == "all":
+                    _count_verdicts(verdicts, name, shard.path("evaluations"), expected, sizes, reader)
+                elif shard.turn == 0:  # once a batch
+                    reported = _expected_winners(shard, expected, reader)
+                    _count_verdicts(verdicts, name, shard.evaluated_winners, reported, sizes, reader)
             else:
-                _count_verdicts(verdicts, shard, "traces", expected, sizes, reader)
+                _count_verdicts(verdicts, name, shard.path("traces"), expected, sizes, reader)
     return [work for work in (builds, verdicts) if work.done or work.pending or work.unsized]
 
 
@@ -140,10 +144,10 @@ def _count_builds(work: Work, shard: Shard, expected: int, reader: Reader) -> No
 
 
 def _count_verdicts(
-    work: Work, shard: Shard, stage: str, expected: Counter[str], sizes: Counter[str] | None, reader: Reader
+    work: Work, experiment: str, file: Path, expected: Counter[str], sizes: Counter[str] | None, reader: Reader
 ) -> None:
     """`expected`: definition -> solutions; `sizes`: definition -> workloads if not one, None where not known yet."""
-    rows = reader.rows(shard.path(stage), TraceView)
+    rows = reader.rows(file, TraceView)
     if rows is not None:
         work.done += len(rows)
         work.unresolved += sum(not row.status.resolved for row in rows)
@@ -152,7 +156,7 @@ def _count_verdicts(
     if sizes is None:
         work.unsized += sum(expected.values())
     else:
-        work.pending[shard.experiment] += sum(number * sizes.get(name, 1) for name, number in expected.items())
+        work.pending[experiment] += sum(number * sizes.get(name, 1) for name, number in expected.items())
 
 
 def _expected_solutions(settings: Settings, shard: Shard, reader: Reader) -> Counter[str]:
@@ -167,6 +171,12 @@ def _expected_solutions(settings: Settings, shard: Shard, reader: Reader) -> Cou
     existing = item.method in ASTRA and shard.turn == 0
     samples = 1 if existing else item.samples
     return Counter(dict.fromkeys(_problems(settings, shard.experiment, shard.batch, reader), samples))
+
+
+def _expected_winners(first: Shard, existing: Counter[str], reader: Reader) -> Counter[str]:
+    """As `_expected_solutions`, of those that are evaluated; before they are chosen each kernel is to have a winner."""
+    rows = reader.rows(first.winners, SolutionView)
+    return existing + existing if rows is None else Counter(row.definition for row in rows)
 
 
 def _problems(settings: Settings, experiment: str, batch: str, reader: Reader) -> list[str]:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from hone.campaign import STAGES, Before
+from hone.files import write_records
 from hone.methods.astra.history import Attempt, histories
 from hone.records import (
     Build,
@@ -84,3 +86,26 @@ def history(kernel, trace):
         return found[definition.name]
 
     return make
+
+
+@pytest.fixture
+def before(tmp_path):
+    """Writes a history as the files of its turns."""
+
+    def write(found):
+        files = {stage: [] for stage in STAGES}
+        for turn in range(found.last_turn + 1):
+            versions = found.of_turn(turn)
+            records = {
+                "attempts": [item.attempt for item in versions],
+                "solutions": [item.solution for item in versions if item.solution],
+                "builds": [item.build for item in versions if item.build],
+                "traces": [trace for item in versions for trace in item.traces.values()],
+            }
+            for stage, rows in records.items():
+                files[stage].append(tmp_path / f"{stage}{turn}.jsonl")
+                write_records(files[stage][-1], rows)
+        write_records(tmp_path / "suites.jsonl", found.suite)
+        return Before(suites=tmp_path / "suites.jsonl", **files)
+
+    return write

@@ -3,7 +3,7 @@
 import pytest
 
 from hone import campaign
-from hone.campaign import STAGES, Before, Told
+from hone.campaign import Before, Told
 from hone.config import Experiment
 from hone.errors import MachineError, RecordError
 from hone.files import read_records, write_records
@@ -53,29 +53,6 @@ def given(tmp_path, kernel):
     write_records(tmp_path / "definitions.jsonl", [kernel])
     write_records(tmp_path / "visible.jsonl", [VISIBLE])
     return {"definitions": [tmp_path / "definitions.jsonl"], "workloads": [tmp_path / "visible.jsonl"]}
-
-
-@pytest.fixture
-def before(tmp_path):
-    """Writes a history as the files of its turns."""
-
-    def write(found):
-        files = {stage: [] for stage in STAGES}
-        for turn in range(found.last_turn + 1):
-            versions = found.of_turn(turn)
-            records = {
-                "attempts": [item.attempt for item in versions],
-                "solutions": [item.solution for item in versions if item.solution],
-                "builds": [item.build for item in versions if item.build],
-                "traces": [trace for item in versions for trace in item.traces.values()],
-            }
-            for stage, rows in records.items():
-                files[stage].append(tmp_path / f"{stage}{turn}.jsonl")
-                write_records(files[stage][-1], rows)
-        write_records(tmp_path / "suites.jsonl", found.suite)
-        return Before(suites=tmp_path / "suites.jsonl", **files)
-
-    return write
 
 
 @pytest.fixture

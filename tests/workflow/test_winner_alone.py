@@ -1,0 +1,77 @@
+"""`evaluate: winner`: the same report as with `all`, from one evaluation of the existing kernel and the winner.
+
+The tests build on one another.
+"""
+
+import pandas as pd
+import pytest
+
+from hone.analysis.render import read_table
+from hone.files import read_records
+from hone.records import Solution, Trace
+from tests.workflow.rounds import FAST, MODEL, OTHER, SLOW, Server, make_pipeline
+
+SLUG = MODEL.replace("/", "--")
+RUNS = {"every": {}, "alone": {"astra": {"evaluate": "winner"}}}
+EVALUATED = f"results/evaluations/alone/{SLUG}/winner/000.jsonl"
+
+
+def write_code(prompt, number):
+    """Slow in the second round, in other words if the prompt asks for care; all from the right where it says so."""
+    if "from the right" in prompt:
+        return OTHER
+    return FAST if number == 1 else SLOW + ("// with care\n" if "care" in prompt else "// again\n")
+
+
+@pytest.fixture(scope="module")
+def rounds(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch, Server(write_code) as server:
+        patch.setenv("FAKE_API_KEY", "none")
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        made = make_pipeline(tmp_path_factory.mktemp("winner"), server)
+        made.write(RUNS)
+        yield made
+        server.shutdown()
+
+
+def edit(rounds, words):
+    template = rounds.folder / "config/prompts/astra/coding.md"
+    template.write_text(template.read_text() + words)
+    return rounds.jobs(rounds.make(EVALUATED))
+
+
+def test_the_report_is_the_same_from_one_evaluation_instead_of_three(rounds):
+    jobs = rounds.jobs(rounds.run())
+    assert (jobs["evaluate"], jobs["winner"], jobs["evaluate_winner"]) == (3, 1, 1)
+    found = read_records(rounds.folder / EVALUATED, Trace)
+    chosen = read_records(rounds.folder / f"results/winners/alone/{SLUG}/000.jsonl", Solution)
+    assert sorted(item.source for item in chosen) == sorted([SLOW, FAST])
+    assert {trace.solution for trace in found} == {item.id for item in chosen}
+    assert len(found) == 2 * 3  # held-out workloads included
+    assert {path.parent.name for path in (rounds.folder / "results/evaluations/alone").rglob("*.jsonl")} == {"winner"}
+    tables = rounds.folder / "results/tables"
+    main = read_table("astra_main", tables)
+    every, alone = (main[main["experiment"] == name].reset_index(drop=True) for name in RUNS)
+    assert alone["winner"].tolist() == ["turn 1, sample 0", ""]  # the second row is over all kernels
+    pd.testing.assert_frame_equal(every.drop(columns="experiment"), alone.drop(columns="experiment"))
+    versions = read_table("astra_rounds", tables)
+    assert versions[versions["experiment"] == "alone"]["status"].tolist() == ["passed", "passed", "not_evaluated"]
+    assert "not evaluated" in (rounds.folder / "results/pages/astra/alone/Triple.md").read_text()
+
+
+def test_a_second_run_has_nothing_to_do(rounds):
+    assert "Nothing to be done" in rounds.run()
+
+
+def test_an_equal_choice_evaluates_nothing(rounds):
+    jobs = edit(rounds, "Take care.\n")
+    assert (jobs["judge"], jobs["winner"]) == (1, 1)  # of a second round that is still slow
+    assert "evaluate_winner" not in jobs
+
+
+def test_another_winner_is_evaluated(rounds):
+    jobs = edit(rounds, "Multiply from the right.\n")
+    assert (jobs["winner"], jobs["evaluate_winner"]) == (1, 1)
+    found = {item.source for item in read_records(rounds.folder / f"results/winners/alone/{SLUG}/000.jsonl", Solution)}
+    assert found == {SLOW, OTHER}
+    assert "Nothing to be done" in rounds.make(EVALUATED)

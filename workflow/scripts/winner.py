@@ -1,0 +1,15 @@
+"""What is evaluated of a batch whose rounds are over: the existing kernels and the winners."""
+
+from pathlib import Path
+
+from hone.campaign import Before
+from hone.stage import reported
+from hone.winners import choose
+
+with reported(snakemake.log):
+    choose(
+        Before.of(snakemake.input),
+        [Path(path) for path in snakemake.input.definitions],
+        solutions=Path(snakemake.output.solutions),
+        builds=Path(snakemake.output.builds),
+    )
