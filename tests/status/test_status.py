@@ -233,18 +233,19 @@ def test_builds_and_verdicts_go_by_their_own_experiment_then_by_the_others():
     assert finish("one", MODEL, 3.0) == ({"one": 2, "gold": 1}, 2 * 3.0 + 1 * 1.0)
 
 
-def test_rounds_wait_for_suites_before_their_verdicts_can_be_counted():
+def rounds(**options):
+    """A config with rounds on one existing kernel."""
     packages = {"own": {"kind": "folder", "path": "p"}}
-    config = settings(
+    astra = {"method": "astra", "source": "existing", "levels": [1], "models": [MODEL], "language": "cuda", **options}
+    return settings(
         sources={"existing": {"kind": "kernels", "path": "kernels", "levels": {1: 1}, "packages": packages}},
-        experiments={
-            "astra": {
-                "method": "astra", "source": "existing", "levels": [1], "models": [MODEL], "language": "cuda",
-                "turns": 3,
-            }
-        },
+        experiments={"astra": astra},
         baselines=["upstream"],
-    )  # fmt: skip
+    )
+
+
+def test_rounds_wait_for_suites_before_their_verdicts_can_be_counted():
+    config = rounds(turns=3)
     found = rows(config)
     # The suite; then analysis, plan and kernel of two rounds.
     assert found["Astra", "calls"][0].pending.total() == 1 + 2 * 3
@@ -263,17 +264,7 @@ def test_rounds_wait_for_suites_before_their_verdicts_can_be_counted():
 
 
 def test_of_rounds_whose_winner_alone_is_evaluated_two_kernels_are():
-    packages = {"own": {"kind": "folder", "path": "p"}}
-    config = settings(
-        sources={"existing": {"kind": "kernels", "path": "kernels", "levels": {1: 1}, "packages": packages}},
-        experiments={
-            "astra": {
-                "method": "astra", "source": "existing", "levels": [1], "models": [MODEL], "language": "cuda",
-                "turns": 6, "astra": {"evaluate": "winner"},
-            }
-        },
-        baselines=["upstream"],
-    )  # fmt: skip
+    config = rounds(turns=6, astra={"evaluate": "winner"})
     name = "existing/level1/1_problem"
     sized = [
         Workload(definition=name, name=f"w{number}", axes={}, tolerance={"atol": 0, "rtol": 0}) for number in range(9)

@@ -84,7 +84,8 @@ def process_group(ranks: Ranks, device: torch.device) -> Iterator[None]:
     on_gpu = device.type == "cuda"
     # NCCL wants a collective to be captured by all ranks or by none, for the sake of memory that it registers for
     # graphs. A rank whose batch overflowed steps on it without its graph, so that nothing may be registered.
-    os.environ.setdefault("NCCL_GRAPH_REGISTER", "0")
+    if on_gpu:
+        os.environ.setdefault("NCCL_GRAPH_REGISTER", "0")
     distributed.init_process_group(
         "nccl" if on_gpu else "gloo", init_method=ranks.address or "env://", rank=ranks.rank, world_size=ranks.world,
         device_id=device if on_gpu else None,

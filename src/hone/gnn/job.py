@@ -16,8 +16,12 @@ from hone.config_trainings import (
     TrainingKey,
     Validation,
 )
+from hone.gnn.slots import slots_for
 from hone.records import Definition, KernelUse, Versioned, digest
 from hone.records.gnn import GNNModel, GraphInfo, Kernels, System
+
+LEAST_SLOTS = 8
+"""Of a training whose config does not say."""
 
 
 class TrainingJob(Versioned):
@@ -55,7 +59,7 @@ class TrainingJob(Versioned):
     def of(cls, key: TrainingKey, training: Training) -> TrainingJob:
         """The job that the config's entry means by a key."""
         shared = {name: getattr(training, name) for name in cls.model_fields if name in Training.model_fields}
-        shared["slots"] = training.slots or max(8, 2 * training.threads)
+        shared["slots"] = training.slots or max(LEAST_SLOTS, slots_for(training.threads))
         return cls(**{**shared, **key._asdict()}, hyper=training.hyper(key.graph, key.model))
 
     @property

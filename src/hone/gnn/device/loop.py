@@ -35,7 +35,7 @@ AHEAD = 2
 """Groups that there is room for: one is trained, the next is sampled."""
 SAMPLING, STEP, REST = -2, -1, 0
 """Streams' priorities, the first goes first. Sampling is a chain of short kernels that leave most of the GPU to others;
-gathering features, and gradients that nothing waits for, take what is left."""
+gathering features, and gradients that only a step's end waits for, take what is left."""
 
 
 class Group:

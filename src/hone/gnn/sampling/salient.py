@@ -19,7 +19,7 @@ import numpy as np
 from hone.errors import MachineError
 from hone.gnn.sampling.measure import EpochTime
 from hone.gnn.sampling.pages import in_pages
-from hone.gnn.sampling.sampler import slots_for
+from hone.gnn.slots import slots_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from hone.gnn.sampling.design import Design, best_design
 from hone.gnn.sampling.handle import Handle, SamplerError
 from hone.gnn.sampling.native import MAX_HOPS, InnerLoop, Library
+from hone.gnn.slots import slots_for
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from hone.gnn.batch import Batch
     from hone.gnn.graph import Graph
     from hone.gnn.seeds import Plan
-
-LEAST_AHEAD = 2
-"""Slots beside one for each thread, at least: one that the training loop reads, one that waits for it."""
 
 
 class Sampler:
@@ -101,11 +99,6 @@ class Sampler:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def slots_for(threads: int) -> int:
-    """As many again as threads: batches come in order, and a slow one holds up who has no slot to go on in."""
-    return threads + max(LEAST_AHEAD, threads)
 
 
 def _check(fanouts: Sequence[int], threads: int, slots: int) -> None:
