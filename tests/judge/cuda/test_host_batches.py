@@ -11,6 +11,7 @@ from .rigs import (
     CHANGING,
     IN_PLACE,
     NORMAL,
+    OUT,
     SCALE,
     SETS,
     SYNCHRONIZES,
@@ -18,6 +19,7 @@ from .rigs import (
     batch,
     captured,
     expected,
+    problem,
     refused,
     same,
     shown,
@@ -37,8 +39,73 @@ def test_inputs_are_hidden_until_their_part_is_revealed(rig):
     assert same(shown(made), expected(50)) == [True] * SETS
     made.reference.reveal(2, SETS)
     assert same(shown(made), expected(50)) == [True, True, False, False]
-    assert same(shown(made), expected(900)) == [False, False, True, True]
-    assert made.ground._seeds == [50, 51, 902, 903]
+    assert same(shown(made), expected(900, together=False)) == [False, False, True, True]
+
+
+@pytest.mark.parametrize("room_for", ["drawing", "nothing together"])
+def test_sets_are_drawn_one_by_one_where_there_is_no_memory(rig, monkeypatch, room_for):
+    def full(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    made = rig(SCALE, "return x", init=NORMAL)
+    if room_for == "drawing":  # and none for what comes after
+        monkeypatch.setattr(made.ground._hidden, "stacked", full)
+    else:
+        monkeypatch.setattr(torch, "vmap", full)
+    made.reference.refresh(50, 9, SETS)
+    made.reference.reveal(0, SETS)
+    assert same(shown(made), expected(50, together=False)) == [True] * SETS
+
+
+@pytest.mark.parametrize("distribution", ["as_given", "signed", "wide", "sparse"])
+def test_every_set_is_new_whatever_its_distribution(rig, distribution):
+    made = rig(SCALE, "return torch.sigmoid(x) * self.weight", init=NORMAL)
+    for seed in (40, 41):
+        made.reference.refresh(seed, 9, SETS, distribution)
+        made.reference.reveal(0, SETS)
+        rows = [x.numpy().tobytes() for x in shown(made)]
+        assert len(set(rows)) == SETS
+    made.reference.refresh(40, 9, SETS, distribution)
+    made.reference.reveal(0, SETS)
+    assert not set(rows) & {x.numpy().tobytes() for x in shown(made)}
+
+
+def test_sparse_values_are_not_the_largest_of_uniform_ones(rig):
+    item = problem("uniform", "return x + 1", OUT, given="[torch.rand(rows, COLUMNS)]")
+    made = rig(item, "return x + 1")
+    values = []
+    for seed in range(20):
+        made.reference.refresh(seed, 9, SETS, "sparse")
+        made.reference.reveal(0, SETS)
+        values += [x[x > 0] for x in shown(made)]
+    found = torch.cat(values)
+    assert found.numel() == pytest.approx(20 * SETS * 30 / 10, rel=0.3)
+    assert float(found.mean()) == pytest.approx(0.5, abs=0.1)
+
+
+def test_audits_do_not_depend_on_what_others_do_to_inputs_meanwhile(rig, monkeypatch):
+    made = rig(SCALE, "return torch.sigmoid(x) * self.weight", init=NORMAL)
+    batch(made, SETS)
+    expect = made.ground._expect
+
+    def spoiled_before(index, *rest, **others):
+        made.inputs[index]["x"].zero_()
+        expect(index, *rest, **others)
+
+    monkeypatch.setattr(made.ground, "_expect", spoiled_before)
+    found = made.compare(audit=range(SETS))
+    assert (found["wrong"], found["changed"]) == (0, [])
+
+
+def test_after_new_inputs_old_results_are_wrong(rig):
+    made = rig(SCALE, "return torch.sigmoid(x) * self.weight", init=NORMAL)
+    batch(made, SETS, seed=10)
+    old = [places["out"].clone() for places in made.outputs]
+    made.reference.refresh(11, 9, SETS)
+    made.reference.reveal(0, SETS)
+    for places, out in zip(made.outputs, old, strict=True):
+        places["out"].copy_(out)
+    assert made.compare(audit=[2])["wrong"] == 30
 
 
 def test_outputs_that_were_touched_are_seen_from_a_set_on(rig):
@@ -52,7 +119,7 @@ def test_outputs_that_were_touched_are_seen_from_a_set_on(rig):
 def test_a_batch_in_the_stream_runs_on_its_sets_alone(rig):
     made = rig(SCALE, "return torch.sigmoid(x) * self.weight", init=NORMAL)
     batch(made, 2, seed=70)
-    want = [torch.sigmoid(x) * made.host._model.weight for x in expected(70, 2)]
+    want = [torch.sigmoid(x) * made.host._model.weight for x in expected(70, 2, together=False)]
     assert same([places["out"] for places in made.outputs[:2]], want) == [True, True]
     assert made.reference.untouched(2)
 
@@ -74,7 +141,7 @@ def test_gates_let_just_their_runs_begin(rig, first):
     made.subject.collect()
     made.subject.store()
     assert made.compare(audit=range(SETS))["wrong"] == 0
-    assert same(shown(made)[first:], expected(700)[first:]) == [True] * (SETS - first)
+    assert same(shown(made)[first:], expected(700, together=False)[first:]) == [True] * (SETS - first)
 
 
 def test_a_graph_is_used_again_and_made_again(rig):

@@ -33,6 +33,15 @@ class DeviceArena:
         used = self.region.count * self.region.layout.nbytes
         return self.bytes[:used].view(self.region.count, -1)
 
+    def stacked(self, first: int, end: int) -> dict[str, torch.Tensor]:
+        """By name the tensors of some sets as one, (end - first, …), over the same memory."""
+        rows, found = self.rows()[first:end], {}
+        for slot in self.region.layout.slots:
+            dtype: Any = getattr(torch, slot.dtype)
+            flat = rows[:, slot.offset : slot.offset + slot.nbytes].view(dtype)
+            found[slot.name] = flat.view(end - first, *slot.shape)
+        return found
+
     def _tensors(self, index: int) -> dict[str, torch.Tensor]:
         base = index * self.region.layout.nbytes
         found = {}

@@ -23,6 +23,7 @@ from hone.judge.child.models import (
 )
 from hone.judge.cuda import driver
 from hone.judge.cuda.batches import Clock, Gate
+from hone.judge.cuda.draws import Draws
 from hone.judge.cuda.memory import DeviceArena
 from hone.judge.cuda.models import allow_tf32
 from hone.judge.cuda.sets import Region
@@ -33,6 +34,11 @@ FLUSH_BYTES = 512 << 20
 RANDOM_ELEMENTS = 1 << 24
 PULSES = 20
 LEAST_IDLE_S = 60e-6
+TOGETHER_BYTES = 256 << 20
+"""Inputs that are drawn at a time; what is in between takes several times as much."""
+OTHER_SEED = 0x5A5A5A5A
+LEAST_TOGETHER = 4
+"""Fewer sets are drawn one by one."""
 
 
 class ReferenceBase:
@@ -55,7 +61,6 @@ class ReferenceBase:
         """Distribution -> for each output what an element may be off beside the tolerance; under the rule `hone`."""
         self._poison = 0xFF
         self._seed = 0
-        self._seeds: list[int] = []
         self._scalars: list[dict[str, Any]] = []
         self._count = 1
         """Sets of the batch at hand."""
@@ -123,6 +128,7 @@ class ReferenceBase:
         self._order, self._loaded = message["arguments"], message
         self._module = load_module("hone_reference", message["reference"])
         set_sizes(self._module, message["sizes"])
+        self._draws = Draws(self._module.get_inputs)
         with torch.device("cuda"):
             model = build_model(self._module, self._module.Model, message["seed"], message["dtype"]).cuda()
         self._models, self._graphs, self._exact_model = {"torch_eager": model}, {}, None
@@ -198,15 +204,48 @@ class ReferenceBase:
 
     def _values(self, seed: int, distribution: str) -> list[Any]:
         """What `get_inputs` gives on the GPU for a seed, floating-point tensors in the workload's data type."""
-        seed_all(seed)
         with torch.device("cuda"):
-            values = list(self._module.get_inputs())
+            values = self._draws.one(seed)
+        return self._usable(values, seed, distribution)
+
+    def _usable(self, values: list[Any], seed: int, distribution: str) -> list[Any]:
         values = [value.cuda() if isinstance(value, torch.Tensor) else value for value in values]
-        return redistribute(cast_inputs(values, self._loaded), distribution, seed)
+        # With the seed itself chances would be the very numbers that `torch.rand` has just given as values.
+        return redistribute(cast_inputs(values, self._loaded), distribution, seed ^ OTHER_SEED)
 
     def _fill(self, places: Mapping[str, torch.Tensor], seed: int, distribution: str) -> dict[str, Any]:
         """Write the inputs of a seed to a set; returns the arguments that are plain numbers."""
-        values = dict(zip(self._order, self._values(seed, distribution), strict=True))
+        return self._write(self._values(seed, distribution), places)
+
+    def _fill_hidden(self, first: int, end: int, seed: int, distribution: str) -> list[dict[str, Any]]:
+        """Write new inputs to some hidden sets; of each the arguments that are plain numbers."""
+        each = max(1, TOGETHER_BYTES // max(1, self._hidden.region.layout.tensor_bytes))
+        found: list[dict[str, Any]] = []
+        for start in range(first, end, each):
+            found += self._fill_together(start, min(start + each, end), seed + start, distribution)
+        return found
+
+    def _fill_together(self, first: int, end: int, seed: int, distribution: str) -> list[dict[str, Any]]:
+        numbers = self._write_together(first, end, seed, distribution) if end - first >= LEAST_TOGETHER else None
+        if numbers is not None:
+            return [dict(numbers) for _ in range(first, end)]
+        sets = self._hidden.sets[first:end]
+        return [self._fill(places, seed + at, distribution) for at, places in enumerate(sets)]
+
+    def _write_together(self, first: int, end: int, seed: int, distribution: str) -> dict[str, Any] | None:
+        """The plain numbers; None where sets cannot be drawn at once, or not in the memory that is left."""
+        try:
+            with torch.device("cuda"):
+                values = self._draws.together(seed, end - first)
+            if values is None:
+                return None
+            return self._write(self._usable(values, seed, distribution), self._hidden.stacked(first, end))
+        except torch.OutOfMemoryError:
+            return None
+
+    def _write(self, arguments: list[Any], places: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+        """The tensors to their places; returns what is none."""
+        values = dict(zip(self._order, arguments, strict=True))
         tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
         if list(tensors) != list(places):
             raise UnexpectedOutput(f"input tensors are {list(tensors)}, the definition has {list(places)}")
@@ -214,9 +253,12 @@ class ReferenceBase:
         return {name: value for name, value in values.items() if name not in tensors}
 
     def _arguments_of(self, index: int, scalars: Mapping[str, Any], *, fresh: bool) -> list[Any]:
-        """Forward's arguments; `fresh`: copies of what it writes to, so that the shared ones stay as they are."""
-        places = self._inputs.sets[index]
-        chosen = {name: places[name].clone() if fresh and name in self._written else places[name] for name in places}
+        """Forward's arguments, as everybody sees them; `fresh`: as they were made, with copies of what it writes to.
+
+        What others leave waiting on the GPU cannot reach those.
+        """
+        places = dict((self._hidden if fresh else self._inputs).sets[index])
+        chosen = places | {name: places[name].clone() for name in self._written if fresh}
         return [scalars[name] if name in scalars else chosen[name] for name in self._order]
 
     def _poison_outputs(self) -> None:

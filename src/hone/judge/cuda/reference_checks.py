@@ -32,8 +32,9 @@ class ReferenceChecks(ReferenceBase):
 
     def _trial(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Inputs in set 0, poisoned outputs, expected results; `usable`: the reference gives numbers for them."""
-        scalars = self._fill(self._inputs.sets[0], message["seed"], message["distribution"])
-        self._trial_values = (message["seed"], message["distribution"])
+        scalars = self._fill(self._hidden.sets[0], message["seed"], message["distribution"])
+        for name, tensor in self._hidden.sets[0].items():  # not what lies between: a mark there stays
+            self._inputs.sets[0][name].copy_(tensor)
         self._poison_outputs()
         self._expect(0, scalars, message["forward_seed"])
         usual = message["distribution"] == "as_given"
@@ -101,17 +102,11 @@ class ReferenceChecks(ReferenceBase):
             self._add(tally, 0, message)
             if self._exact is not None:
                 answer["exact_error"] = distance(list(self._results(0).values()), self._exact)
-            answer["changed"] = self._changed(0, *self._trial_values)
+            answer["changed"] = self._changed(0)
             self._expected, self._exact = [], None
         for index in audited:
-            places = self._inputs.sets[index]
-            answer["changed"] += self._changed(index, self._seeds[index], message["distribution"])
-            written = {name: places[name].clone() for name in self._written}
-            # The solution may have changed what it was given.
-            self._fill(places, self._seeds[index], message["distribution"])
+            answer["changed"] += self._changed(index)
             self._expect(index, self._scalars[index], self._seed, before=range(index) if message.get("random") else ())
-            for name, tensor in written.items():
-                places[name].copy_(tensor)
             self._add(tally, index, message, aside.get(index))
         return answer | tally.message()
 
@@ -121,13 +116,13 @@ class ReferenceChecks(ReferenceBase):
     def _have_room(self, sets: int) -> bool:
         return sets * self._outputs.region.layout.nbytes <= ASIDE_BYTES
 
-    def _changed(self, index: int, seed: int, distribution: str) -> list[str]:
-        """Inputs of a set that are no longer those of the seed, though the reference leaves them alone.
+    def _changed(self, index: int) -> list[str]:
+        """Inputs of a set that are no longer as they were made, though the reference leaves them alone.
 
         Mapping memory read-only in the other process is no protection: its host code can lift that.
         """
-        values = zip(self._order, self._values(seed, distribution), strict=True)
-        kept = {name: value for name, value in values if isinstance(value, torch.Tensor) and name not in self._written}
+        made = self._hidden.sets[index]
+        kept = {name: tensor for name, tensor in made.items() if name not in self._written}
         return changed_inputs(kept, self._inputs.sets[index])
 
     def _add(

@@ -29,10 +29,7 @@ class ReferenceHost(ReferenceChecks):
         self._returned, self._expected, self._exact = [], [], None
         self._seed = message["forward_seed"]
         self._count = count = message["sets"]
-        self._seeds = [message["seed"] + index for index in range(count)]
-        self._scalars = [
-            self._fill(self._hidden.sets[index], self._seeds[index], message["distribution"]) for index in range(count)
-        ]
+        self._scalars = self._fill_hidden(0, count, message["seed"], message["distribution"])
         self._poison_outputs()
         self._arguments = [self._arguments_of(index, self._scalars[index], fresh=False) for index in range(count)]
         driver.synchronize()
@@ -40,9 +37,8 @@ class ReferenceHost(ReferenceChecks):
 
     def _refresh_rest(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """New inputs for the sets from `first` on, hidden until `reveal`, and nothing else."""
-        for index in range(message["first"], self._count):
-            self._seeds[index] = message["seed"] + index
-            self._scalars[index] = self._fill(self._hidden.sets[index], self._seeds[index], message["distribution"])
+        first = message["first"]
+        self._scalars[first:] = self._fill_hidden(first, self._count, message["seed"], message["distribution"])
         driver.synchronize()
         return {"ok": True}
 
