@@ -358,25 +358,6 @@ def test_a_kernel_that_is_no_good_costs_that_baseline_only(judge, name):
     assert not any(runner.alive for runner in runners)
 
 
-def test_a_kernels_process_opens_the_gpu_while_the_reference_is_loaded(judge):
-    _, runners = judge()
-    assert [runner.role.split()[0] for runner in runners][:3] == ["cuda_candidate", "cuda_native", "cuda_reference"]
-
-
-def test_a_reference_that_cannot_be_had_leaves_no_process_behind(judge, monkeypatch):
-    begun = []
-
-    def failing(self, plan, **given):
-        begun.extend(self._torch.runners)
-        raise Verdict(Status.NOT_JUDGED, "no memory")
-
-    monkeypatch.setattr(DeviceSession, "_new_reference", failing)
-    with pytest.raises(Verdict, match="no memory"):
-        judge()
-    assert [runner.role.split()[0] for runner in begun] == ["cuda_candidate", "cuda_native"]
-    assert not any(runner.alive for runner in begun)
-
-
 def test_kernels_are_not_started_where_no_times_are_taken(judge):
     untimed = PROTOCOL.model_copy(update={"timing": False})
     (findings,), runners = judge("right", protocol=untimed)

@@ -184,10 +184,7 @@ class DeviceSession(BaseSession):
             return known
         if not sizes:
             self._drop_kernels()  # they hold on to the memory of a reference that is gone
-        opened: dict[str, DeviceSubject] = {}
         try:
-            if self.protocol.timing and not sizes:
-                self._open_kernels(case, opened)
             plan: DevicePlan = make_device_plan(case.definition, case.workload, sizes)
             compiles = "torch_compile" in self._baselines and not sizes
             self._references[key] = reference = self._new_reference(plan, compiles=compiles)
@@ -195,7 +192,7 @@ class DeviceSession(BaseSession):
                 self._try_graphs(case, reference)
                 # Before a solution meets the reference: what it does to the GPU cannot make a baseline look wrong.
                 names = self._in_processes(case, reference)
-                start = functools.partial(self._start_baseline, case, reference, opened)
+                start = functools.partial(self._start_baseline, case, reference)
                 self._kernels = KernelBaselines(names, start, reference)
                 problem = self._kernels.problems.pop(EAGER, "")  # then the reference's own process times it
                 why = problem.partition(", ")[2]
@@ -204,20 +201,7 @@ class DeviceSession(BaseSession):
             if verdict.status is Status.NOT_JUDGED:
                 self._refused[case.workload.id] = verdict
             raise
-        finally:
-            for subject in opened.values():
-                subject.close()
         return self._references[key]
-
-    def _open_kernels(self, case: Case, opened: dict[str, DeviceSubject]) -> None:
-        """Processes of existing kernels, which open the GPU while the reference is loaded; none of their code is there.
-
-        A process takes the better part of a second for that, more than all the rest of its work.
-        """
-        for name in case.kernels:
-            kernel = case.of_kernel(name)
-            if kernel.artifact is not None:
-                opened[name] = self._subject(kernel, None)
 
     def _try_graphs(self, case: Case, reference: DeviceReference) -> None:
         """Find out which of PyTorch's baselines can be graphs, as long as no solution can take the memory for it."""
@@ -234,20 +218,15 @@ class DeviceSession(BaseSession):
         eager = EAGER in case.baselines_of(self._baselines) and reference.mode(EAGER) != "graph"
         return [*case.kernels, *([EAGER] if eager else [])]
 
-    def _start_baseline(
-        self, case: Case, reference: DeviceReference, opened: dict[str, DeviceSubject], name: str
-    ) -> DeviceSubject:
-        """A process with a baseline that was found right, in all sets of a batch too; raises Verdict.
-
-        One of `opened`, which it takes out of there, if there is one for this baseline.
-        """
+    def _start_baseline(self, case: Case, reference: DeviceReference, name: str) -> DeviceSubject:
+        """A process with a baseline that was found right, in all sets of a batch too; raises Verdict."""
         if name == EAGER:
             solution = gold_solution(case.definition)
             subject = DeviceSubject(self._torch, self.gpu.uuid, self.protocol, solution, artifact=None, extensions={})
         else:
             kernel = case.of_kernel(name)
             check_build(kernel, self.protocol)
-            subject = opened.pop(name) if name in opened else self._subject(kernel, None)
+            subject = self._subject(kernel, None)
         try:
             subject.attach(reference, own_gate=True)
             subject.load(reference.plan)
