@@ -1,4 +1,4 @@
-"""Committed transcripts: each round of each kernel that a committed config replays is there, in every role."""
+"""Committed transcripts of improvement in rounds: every answer that a committed config replays is there."""
 
 import json
 from pathlib import Path
@@ -10,41 +10,50 @@ from hone.config import ASTRA, load
 
 ROOT = Path(__file__).parents[1]
 TRANSCRIPTS = ROOT / "resources" / "recorded"
+CONFIGS = {
+    path.name: load(yaml.safe_load(path.read_text()), path.name) for path in sorted((ROOT / "config").glob("*.yaml"))
+}
 REPLAYED = [
-    (path.name, name)
-    for path in sorted((ROOT / "config").glob("*.yaml"))
-    for name, item in load(yaml.safe_load(path.read_text()), path.name).experiments.items()
+    (config, name)
+    for config, settings in CONFIGS.items()
+    for name, item in settings.experiments.items()
     if item.method in ASTRA and all(model.startswith("recorded/") for model in item.models)
 ]
 
 
-def places(method, turns):
-    """Role and turn of every answer that a kernel's rounds need."""
-    if method == "astra_single":
-        return {("single", turn) for turn in range(turns)}
-    rounds = {(role, turn) for role in ("profiling", "planning", "coding") for turn in range(1, turns)}
-    return {("testing", 0), *rounds}
+def places(item):
+    """Role, turn and sample of every answer that a kernel's rounds need."""
+    rounds, samples = range(1, item.turns), range(item.samples)
+    if item.method == "astra_single":
+        return {("single", 0, 0), *(("single", turn, sample) for turn in rounds for sample in samples)}
+    before = {(role, turn, 0) for role in ("profiling", "planning") for turn in rounds}
+    return {("testing", 0, 0), *before, *(("coding", turn, sample) for turn in rounds for sample in samples)}
 
 
-def answered(model):
-    """Title of the definition -> role and turn of its answers."""
+def answered(model, source):
+    """`level1/2` of a source -> role, turn and sample of its answers."""
     found = {}
     for line in (TRANSCRIPTS / f"{model.removeprefix('recorded/')}.jsonl").read_text().splitlines():
         row = json.loads(line)
-        _, level, title = row["definition"].split("/")
-        found.setdefault(f"{level}/{title.partition('_')[0]}", set()).add((row["role"], row["turn"]))
+        of, level, title = row["definition"].split("/")
+        if of == source and row["response"]:
+            found.setdefault(f"{level}/{title.partition('_')[0]}", set()).add((row["role"], row["turn"], row["sample"]))
     return found
 
 
 @pytest.mark.parametrize(("config", "experiment"), REPLAYED)
-def test_every_answer_that_is_replayed_is_there(config, experiment):
-    item = load(yaml.safe_load((ROOT / "config" / config).read_text()), config).experiments[experiment]
+def test_every_answer_of_the_rounds_is_there(config, experiment):
+    settings = CONFIGS[config]
+    item = settings.experiments[experiment]
+    levels = settings.sources[item.source].levels
+    problems = item.problems or [
+        f"level{level}/{number}" for level in item.levels for number in range(1, levels[level] + 1)
+    ]
     for model in item.models:
-        found = answered(model)
-        for problem in item.problems or found:
-            assert places(item.method, item.turns) <= found[problem]
+        found = answered(model, item.source)
+        missing = {problem: places(item) - found.get(problem, set()) for problem in problems}
+        assert not any(missing.values()), missing
 
 
 def test_there_is_something_to_check():
-    assert ("h200_astra.yaml", "astra") in REPLAYED
-    assert ("config.yaml", "graph_ops") in REPLAYED
+    assert {("h200_astra.yaml", "astra"), ("config.yaml", "graph_ops"), ("config.yaml", "astra")} <= set(REPLAYED)
