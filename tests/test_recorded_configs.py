@@ -46,8 +46,11 @@ def test_every_answer_of_the_rounds_is_there(config, experiment):
     settings = CONFIGS[config]
     item = settings.experiments[experiment]
     levels = settings.sources[item.source].levels
-    problems = item.problems or [
-        f"level{level}/{number}" for level in item.levels for number in range(1, levels[level] + 1)
+    problems = [
+        f"level{level}/{number}"
+        for level, count in levels.items()
+        for number in range(1, count + 1)
+        if item.selects(level, number)
     ]
     for model in item.models:
         found = answered(model, item.source)
