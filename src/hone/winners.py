@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from hone.build.kernels import kernel_solution
 from hone.campaign import Before
 from hone.files import write_records
 from hone.methods.astra.history import Attempt, History, Version, histories
@@ -40,16 +41,21 @@ def reported(history: History) -> dict[str, Version]:
 
 
 def choose(rounds: Before, definitions: Iterable[Path], *, solutions: Path, builds: Path) -> None:
-    """Of a batch whose rounds are over write the reported versions' solutions, by id, and their builds."""
+    """Of a batch whose rounds are over write the reported versions' solutions, by id, and the builds that they need.
+
+    These are their own and those of the definitions' existing kernels, which they are compared with.
+    """
+    defined, compiled = read_all(definitions, Definition), read_all(rounds.builds, Build)
     known = histories(
-        read_all(definitions, Definition),
+        defined,
         workloads_by_definition([rounds.suites]),
         read_all(rounds.attempts, Attempt),
         read_all(rounds.solutions, Solution),
-        read_all(rounds.builds, Build),
+        compiled,
         latest(read_all(rounds.traces, Trace)).values(),
     )
     chosen = {key: version for history in known.values() for key, version in reported(history).items()}
-    versions = [chosen[key] for key in sorted(chosen)]
-    write_records(solutions, [version.solution for version in versions if version.solution is not None])
-    write_records(builds, [version.build for version in versions if version.build is not None])
+    existing = {kernel_solution(item, name).id for item in defined for name in item.kernels}
+    by_solution = {item.solution: item for item in compiled}
+    write_records(solutions, [found for key in sorted(chosen) if (found := chosen[key].solution) is not None])
+    write_records(builds, [by_solution[key] for key in sorted({*chosen, *existing}) if key in by_solution])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hone.build.kernels import kernel_solution
 from hone.files import read_records, write_records
 from hone.records import Build, Solution, Status
 from hone.winners import choose, latest, winner_of
@@ -44,6 +45,20 @@ def test_the_existing_kernel_and_the_winner_are_evaluated_with_their_builds(hist
     solutions, builds = chosen(history(OLD, SLOWER, FASTER, (3, 0, (0.7, 0.7))))
     assert [item.id for item in solutions] == sorted([code(0).id, code(2).id])
     assert [item.solution for item in builds] == [item.id for item in solutions]
+
+
+def test_builds_of_what_the_winner_is_compared_with_come_along(history, kernel, before, tmp_path):
+    today = code(9).source
+    both = kernel.model_copy(update={"kernels": {**kernel.kernels, "current": today}})
+    rounds, current = before(history(OLD, FASTER)), kernel_solution(both, "current")
+    [upstream] = read_records(rounds.builds[0], Build)
+    write_records(rounds.builds[0], [upstream, upstream.model_copy(update={"solution": current.id})])
+    write_records(tmp_path / "definitions.jsonl", [both])
+    files = {"solutions": tmp_path / "chosen.jsonl", "builds": tmp_path / "chosen.builds.jsonl"}
+    choose(rounds, [tmp_path / "definitions.jsonl"], **files)
+    evaluated = {item.id for item in read_records(files["solutions"], Solution)}
+    assert evaluated == {code(0).id, code(2).id}
+    assert {item.solution for item in read_records(files["builds"], Build)} == {*evaluated, current.id}
 
 
 def test_without_a_winner_the_existing_kernel_is_evaluated_alone(history, chosen):
