@@ -12,7 +12,7 @@ from tests.sources.kernels.test_graph_ops import CASES as OTHER_CASES
 DRAW = {"offsets": 401, "edges": 9001, "count": 203, "sizes": 2, "words": 8}
 NUMBER = {"count": 77, "room": 500, "table": 500, "sizes": 2}
 CASES = [
-    *(("draw_neighbours", {**DRAW, "fanout": fanout}) for fanout in (1, 5, 13, 32)),
+    *(("draw_neighbours", {**DRAW, "fanout": fanout}) for fanout in (1, 5, 7, 13, 16, 25, 32)),
     ("draw_neighbours", {**DRAW, "offsets": 2, "edges": 70, "count": 1, "fanout": 16}),
     ("number_nodes", {**NUMBER, "fanout": 5}),
     ("number_nodes", {**NUMBER, "fanout": 20}),

@@ -17,6 +17,7 @@
 #define __device__
 #define __host__
 #define __shared__ static
+#define __launch_bounds__(...)
 
 using cudaStream_t = void*;
 enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation = 2 };
@@ -40,8 +41,18 @@ inline cudaError_t cudaFreeAsync(void* place, cudaStream_t) {
 struct uint3 {
   unsigned x = 0, y = 0, z = 0;
 };
+struct dim3 {
+  unsigned x, y, z;
+  dim3(unsigned x, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+struct uint4 {
+  uint32_t x, y, z, w;
+};
 struct float2 {
   float x, y;
+};
+struct float4 {
+  float x, y, z, w;
 };
 
 inline thread_local uint3 threadIdx, blockIdx, blockDim, gridDim;
@@ -61,7 +72,7 @@ struct Machine {
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::function<void()> work;
   unsigned current = 0;
-  uint32_t exchange[1024];
+  uint64_t exchange[1024];
 };
 
 inline Machine machine;
@@ -100,21 +111,22 @@ inline void run_block(unsigned threads) {
 template <class Kernel>
 struct Launch {
   Kernel kernel;
-  unsigned blocks, threads;
+  dim3 blocks;
+  unsigned threads;
   template <class... Arguments>
   void operator()(Arguments... arguments) const {
     machine.work = [=] { kernel(arguments...); };
-    gridDim.x = blocks;
+    gridDim = {blocks.x, blocks.y, 1};
     blockDim.x = threads;
-    for (unsigned b = 0; b < blocks; ++b) {
-      blockIdx.x = b;
+    for (unsigned b = 0; b < blocks.x * blocks.y; ++b) {
+      blockIdx = {b % blocks.x, b / blocks.x, 0};
       run_block(threads);
     }
   }
 };
 
 template <class Kernel>
-Launch<Kernel> launch(Kernel kernel, unsigned blocks, unsigned threads) {
+Launch<Kernel> launch(Kernel kernel, dim3 blocks, unsigned threads) {
   return {kernel, blocks, threads};
 }
 
@@ -126,10 +138,10 @@ inline void __syncthreads() { emulator::barrier(); }
 
 namespace emulator {
 
-// What the thread `other` of this block hands over, 32 bits of it; every thread of the block takes part.
+// What the thread `other` of this block hands over, 64 bits of it; every thread of its warp takes part.
 template <class T>
 T exchanged(T value, unsigned other) {
-  static_assert(sizeof(T) == sizeof(uint32_t));
+  static_assert(sizeof(T) <= sizeof(uint64_t));
   std::memcpy(&machine.exchange[threadIdx.x], &value, sizeof value);
   barrier();
   T theirs;
@@ -138,8 +150,25 @@ T exchanged(T value, unsigned other) {
   return theirs;
 }
 
+// A bit for each lane of this warp that hands over `wanted`.
+inline unsigned lanes_with(uint64_t mine, uint64_t wanted) {
+  machine.exchange[threadIdx.x] = mine;
+  barrier();
+  unsigned found = 0;
+  const unsigned first = threadIdx.x / 32 * 32;
+  for (unsigned lane = 0; lane < 32 && first + lane < blockDim.x; ++lane) {
+    found |= static_cast<unsigned>(machine.exchange[first + lane] == wanted) << lane;
+  }
+  barrier();
+  return found;
+}
+
 }  // namespace emulator
 
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  return emulator::exchanged(value, threadIdx.x / 32 * 32 + static_cast<unsigned>(lane) % 32);
+}
 template <class T>
 T __shfl_xor_sync(unsigned, T value, int distance) {
   return emulator::exchanged(value, threadIdx.x ^ static_cast<unsigned>(distance));
@@ -149,6 +178,11 @@ T __shfl_up_sync(unsigned, T value, int distance) {
   const unsigned me = threadIdx.x, step = static_cast<unsigned>(distance);
   return emulator::exchanged(value, me % 32 >= step ? me - step : me);
 }
+
+inline unsigned __match_any_sync(unsigned, uint32_t value) { return emulator::lanes_with(value, value); }
+inline unsigned __ballot_sync(unsigned, bool bit) { return emulator::lanes_with(bit, 1); }
+inline int __any_sync(unsigned, bool bit) { return emulator::lanes_with(bit, 1) != 0; }
+inline int __popc(unsigned word) { return __builtin_popcount(word); }
 
 template <class T>
 T atomicAdd(T* place, T value) {
@@ -169,7 +203,22 @@ T atomicExch(T* place, T value) {
   return before;
 }
 
+// Loads and stores of what is not needed again.
+template <class T>
+T __ldcs(const T* place) {
+  return *place;
+}
+template <class T>
+void __stcs(T* place, T value) {
+  *place = value;
+}
+
+inline uint32_t __umulhi(uint32_t x, uint32_t y) { return static_cast<uint32_t>(static_cast<uint64_t>(x) * y >> 32); }
+inline float __fdividef(float x, float y) { return x / y; }
+
+inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return {x, y, z, w}; }
 inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 inline float __uint_as_float(uint32_t word) {
   float value;
   std::memcpy(&value, &word, sizeof value);
@@ -191,6 +240,16 @@ inline __nv_bfloat16 __float2bfloat16_rn(float value) {
 }
 inline __nv_bfloat162 __floats2bfloat162_rn(float x, float y) {
   return {__float2bfloat16_rn(x), __float2bfloat16_rn(y)};
+}
+
+inline float2 emulated_pair(__nv_bfloat162 pair) { return {__bfloat162float(pair.x), __bfloat162float(pair.y)}; }
+inline uint32_t __hgt2_mask(__nv_bfloat162 left, __nv_bfloat162 right) {
+  const float2 x = emulated_pair(left), y = emulated_pair(right);
+  return (x.x > y.x ? 0xFFFFu : 0u) | (x.y > y.y ? 0xFFFF0000u : 0u);
+}
+inline __nv_bfloat162 __hmul2(__nv_bfloat162 left, __nv_bfloat162 right) {
+  const float2 x = emulated_pair(left), y = emulated_pair(right);
+  return __floats2bfloat162_rn(x.x * y.x, x.y * y.y);
 }
 
 struct __half {

@@ -3,7 +3,10 @@
 // it lies in device memory, because it changes from batch to batch while a captured graph stays as it is.
 #pragma once
 
-#include "aggregate.cuh"
+#include "draw.cuh"
+#include "features.cuh"
+#include "gradient_of_states.cuh"
+#include "mean_of_states.cuh"
 
 namespace hone {
 
@@ -22,24 +25,6 @@ inline Hop plain_hop(const int32_t* neighbours, const int32_t* degrees, const in
 
 inline Dropout plain_dropout(const int64_t* key, double scale, int64_t threshold) {
   return {reinterpret_cast<const uint64_t*>(key), static_cast<float>(scale), static_cast<uint32_t>(threshold)};
-}
-
-template <int kFanout>
-void launch_draw_up_to(const Progress* progress, const Graph& graph, const Map& map, const int32_t* nodes,
-                       const Hop& hop, bool last, cudaStream_t stream) {
-  const auto kernel = draw<kFanout>;
-  HONE_LAUNCH(kernel, blocks_for(hop.max_dst, kDrawThreads), kDrawThreads, stream)
-  (progress, graph, map, nodes, hop, last);
-}
-
-inline void launch_draw(const Progress* progress, const Graph& graph, const Map& map, const int32_t* nodes,
-                        const Hop& hop, bool last, cudaStream_t stream) {
-  const auto drawn = hop.fanout <= 5    ? launch_draw_up_to<5>
-                     : hop.fanout <= 10 ? launch_draw_up_to<10>
-                     : hop.fanout <= 15 ? launch_draw_up_to<15>
-                     : hop.fanout <= 20 ? launch_draw_up_to<20>
-                                        : launch_draw_up_to<kMaxFanout>;
-  drawn(progress, graph, map, nodes, hop, last, stream);
 }
 
 // The draw of hop `index` without the map, as the last hop has it; `progress` is the loop's, eight words.
@@ -88,25 +73,46 @@ inline void launch_number_nodes(int32_t* neighbours, const int32_t* degrees, int
 template <class T>
 void launch_mean_of_features(const Hop& hop, const int32_t* nodes, const T* features, int64_t width, void* out,
                              cudaStream_t stream) {
-  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_dst) * (width / 8), kThreads);
-  const auto kernel = mean_of_features<T>;
-  HONE_LAUNCH(kernel, blocks, kThreads, stream)(hop, nodes, features, static_cast<int>(width), out);
+  launch_mean_of<T, const void*>(hop, nodes, features, width, out, stream);
 }
 
 inline void launch_mean_of_states(const Hop& hop, const void* states, int64_t width, const Dropout& dropout, void* out,
                                   cudaStream_t stream) {
-  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_dst) * (width / 8), kThreads);
-  HONE_LAUNCH(mean_of_states, blocks, kThreads, stream)(hop, states, static_cast<int>(width), dropout, out);
+  const int64_t pieces = width / 8, threads = hop.max_dst * pieces;
+  int parts_log = 0;  // where there are few rows, several teams share one
+  while ((threads << (parts_log + 1)) <= kResidentThreads && parts_log < kMostPartsLog &&
+         (pieces << (parts_log + 1)) <= kMeanThreads && (2 << parts_log) <= hop.fanout) {
+    ++parts_log;
+  }
+  const Teams teams(pieces, kMeanThreads, 1 << parts_log);
+  const auto kernel = kernel_for(dropout, mean_of_states<Drops::kNone>, mean_of_states<Drops::kHalf>,
+                                 mean_of_states<Drops::kAny>);
+  const dim3 blocks(blocks_for(hop.max_dst, teams.count >> parts_log), teams.segments);
+  HONE_LAUNCH(kernel, blocks, kMeanThreads, stream)
+  (hop, states, static_cast<int>(width), dropout, teams, parts_log, out);
+}
+
+template <int kGroups>
+void launch_gradient_by_groups(const Hop& hop, const int32_t* offsets, const int32_t* readers, const void* out_gradient,
+                               const void* states, int64_t width, const Dropout& dropout, void* gradient,
+                               cudaStream_t stream) {
+  const int64_t pieces = width / (8 * kGroups);
+  const int run_log = (pieces << kRunLog) <= kThreads ? kRunLog : 0;
+  const Teams teams(pieces, kThreads, 1 << run_log);
+  const auto kernel = kernel_for(dropout, gradient_of_states<kGroups, Drops::kNone>,
+                                 gradient_of_states<kGroups, Drops::kHalf>, gradient_of_states<kGroups, Drops::kAny>);
+  const dim3 blocks(blocks_for(hop.max_src, teams.count), teams.segments);
+  HONE_LAUNCH(kernel, blocks, kThreads, stream)
+  (hop, offsets, readers, out_gradient, states, static_cast<int>(width), dropout, teams, run_log,
+   Divisor(static_cast<uint32_t>(hop.fanout)), gradient);
 }
 
 inline void launch_gradient_of_states(const Hop& hop, const int32_t* offsets, const int32_t* readers,
                                       const void* out_gradient, const void* states, int64_t width,
                                       const Dropout& dropout, void* gradient, cudaStream_t stream) {
-  const bool pairs = width % 16 == 0;
-  const auto kernel = pairs ? gradient_of_states<2> : gradient_of_states<1>;
-  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_src) * (width / (pairs ? 16 : 8)), kThreads);
-  HONE_LAUNCH(kernel, blocks, kThreads, stream)
-  (hop, offsets, readers, out_gradient, states, static_cast<int>(width), dropout, gradient);
+  const bool pairs = width % 16 == 0 && hop.max_src * (width / 16) > kResidentThreads / 2;
+  const auto launch = pairs ? launch_gradient_by_groups<2> : launch_gradient_by_groups<1>;
+  launch(hop, offsets, readers, out_gradient, states, width, dropout, gradient, stream);
 }
 
 // Rows of 16-bit numbers, `width` a multiple of 8: 16 bytes for each thread.

@@ -1,5 +1,5 @@
-// One hop: neighbours of all nodes found so far, and local ids for them in the order in which a batch meets them, so
-// that a batch is the same as the C++ sampler's, whatever runs first on the GPU.
+// One hop of a batch: local ids for the neighbours that it drew (draw.cuh), in the order in which a batch meets them,
+// so that a batch is the same as the C++ sampler's, whatever runs first on the GPU.
 #pragma once
 
 #include "common.cuh"
@@ -8,7 +8,6 @@
 namespace hone {
 
 constexpr int kMaxFanout = 32;
-constexpr int kDrawThreads = 64;  // small blocks: a hop of a thousand rows should keep more than four processors busy
 
 // One hop's part of a batch. Neighbours have fixed places: those of destination i are slots i * fanout and on.
 struct Hop {
@@ -51,48 +50,6 @@ __global__ void begin_batch(
   nodes[i] = node;
   locals[i] = static_cast<int32_t>(i);
   atomicMin(map.entries + node, tag_of(map, *progress) | static_cast<uint32_t>(i));
-}
-
-// Draws neighbours, a thread for each destination. Unless it is the last hop, every neighbour's map entry becomes the
-// first slot that has it.
-template <int kFanout>
-__global__ void draw(const Progress* progress, Graph graph, Map map, const int32_t* nodes, Hop hop, bool last) {
-  const int64_t row = global_thread();
-  if (row >= rows_of(hop)) return;
-  const int32_t node = nodes[row];
-  const int64_t start = graph.indptr[node];
-  const int64_t degree = graph.indptr[node + 1] - start;
-  const int32_t count = degree < hop.fanout ? static_cast<int32_t>(degree) : hop.fanout;
-  int32_t positions[kFanout];
-  if (count == degree) {
-#pragma unroll
-    for (int k = 0; k < kFanout; ++k) positions[k] = k;
-  } else {  // Floyd's algorithm, as in the C++ sampler's choose.h
-    Stream stream(hop_key(progress->seed, progress->epoch, progress->batch, hop.index), node);
-#pragma unroll
-    for (int k = 0; k < kFanout; ++k) {
-      if (k >= count) break;
-      const int32_t j = static_cast<int32_t>(degree) - count + k;
-      int32_t position = static_cast<int32_t>(stream.below(static_cast<uint32_t>(j) + 1));
-      bool taken = false;
-#pragma unroll
-      for (int i = 0; i < k; ++i) taken |= positions[i] == position;
-      positions[k] = taken ? j : position;
-    }
-  }
-  // All loads first: a store between two of them would have the second wait for the first.
-  int32_t found[kFanout];
-#pragma unroll
-  for (int k = 0; k < kFanout; ++k) found[k] = k < count ? graph.indices[start + positions[k]] : 0;
-  const uint32_t tag = tag_of(map, *progress);
-  hop.degrees[row] = count;
-#pragma unroll
-  for (int k = 0; k < kFanout; ++k) {
-    if (k >= count) break;
-    const int64_t slot = row * hop.fanout + k;
-    hop.neighbours[slot] = found[k];
-    if (!last) atomicMin(map.entries + found[k], tag | static_cast<uint32_t>(hop.first_slot + slot));
-  }
 }
 
 // Exclusive sum over the threads of a block, and the sum of all.

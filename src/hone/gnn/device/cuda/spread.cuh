@@ -1,7 +1,7 @@
 // Features in several places: the memories of several GPUs, or a GPU's and the host's, which the GPU reads by itself.
 #pragma once
 
-#include "aggregate.cuh"
+#include "features.cuh"
 
 namespace hone {
 
@@ -21,9 +21,7 @@ __device__ inline Eight load(const SpreadRows& table, int64_t node, int width, i
 template <class T>
 void launch_mean_of_spread_features(const Hop& hop, const int32_t* nodes, const SpreadRows& features, int width,
                                     void* out, cudaStream_t stream) {
-  const unsigned blocks = blocks_for(static_cast<int64_t>(hop.max_dst) * (width / 8), kThreads);
-  const auto kernel = mean_of_features<T, SpreadRows>;
-  HONE_LAUNCH(kernel, blocks, kThreads, stream)(hop, nodes, features, width, out);
+  launch_mean_of<T>(hop, nodes, features, width, out, stream);
 }
 
 }  // namespace hone

@@ -1,0 +1,70 @@
+// ReLU and dropout of states, for two bfloat16 at a time: what a later layer's kernels spend most instructions on.
+#pragma once
+
+#include "aggregate.cuh"
+
+namespace hone {
+
+// What happens to a state: nothing, not even ReLU; dropout at one half, for which one bit decides; at any share.
+enum class Drops { kNone, kHalf, kAny };
+
+constexpr uint32_t kHalfThreshold = 1u << 15;
+
+__device__ inline __nv_bfloat162 pair_of(uint32_t word) {
+  __nv_bfloat162 pair;
+  memcpy(&pair, &word, sizeof pair);
+  return pair;
+}
+
+__device__ inline uint32_t word_of(__nv_bfloat162 pair) {
+  uint32_t word;
+  memcpy(&word, &pair, sizeof word);
+  return word;
+}
+
+// For each of two elements all ones if it is positive and kept, else zeros; `bits` are 16 random ones for each.
+template <Drops kDrops>
+__device__ inline uint32_t passing(uint32_t word, uint32_t bits, uint32_t threshold) {
+  if (kDrops == Drops::kNone) return ~0u;
+  // At one half what is dropped is compared as a negative number.
+  if (kDrops == Drops::kHalf) return __hgt2_mask(pair_of(word | (~bits & 0x80008000u)), pair_of(0));
+  const uint32_t low = (bits & 0xFFFFu) >= threshold ? 0x0000FFFFu : 0u, high = bits >> 16 >= threshold ? ~0xFFFFu : 0u;
+  return __hgt2_mask(pair_of(word), pair_of(0)) & (low | high);
+}
+
+// Two elements, each times one or zero: exact, and what is not finite stays so.
+__device__ inline uint32_t masked(uint32_t word, uint32_t mask) {
+  return word_of(__hmul2(pair_of(word), pair_of(mask & 0x3F803F80u)));
+}
+
+// Which of eight elements pass: word i of group g has bits 4 g + i and 16 + 4 g + i. There is room for two groups.
+template <Drops kDrops>
+__device__ inline uint32_t eight_passing(const Eight& values, const uint64_t (&bits)[2], uint32_t threshold, int group) {
+  uint32_t passes = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t both = static_cast<uint32_t>(bits[i / 2] >> (32 * (i % 2)));
+    passes |= passing<kDrops>(values.words[i], both, threshold) & (0x00010001u << (4 * group + i));
+  }
+  return passes;
+}
+
+// Sums as eight elements, with zeros for those that do not pass.
+__device__ inline Eight passed(const float (&sums)[8], uint32_t passes, int group) {
+  Eight result = narrowed(sums);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int at = 4 * group + i;
+    const uint32_t ones = (passes & (0x00010001u << at)) * (0x3F80u >> at);  // of each half that passes
+    result.words[i] = word_of(__hmul2(pair_of(result.words[i]), pair_of(ones)));
+  }
+  return result;
+}
+
+// Of three instances of a kernel the one for a dropout.
+template <class Kernel>
+Kernel kernel_for(const Dropout& dropout, Kernel none, Kernel half, Kernel any) {
+  return dropout.scale == 0.0f ? none : dropout.threshold == kHalfThreshold ? half : any;
+}
+
+}  // namespace hone
