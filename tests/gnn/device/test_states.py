@@ -23,10 +23,12 @@ class Made:
     width: int
     room: tuple[int, int]
     device: torch.device
-    scale: float = 1 / (1 - SHARE)
+    share: float = SHARE
+    drops: bool = True
 
     def __post_init__(self):
         (rows, fanout), (max_rows, max_sources) = self.neighbours.shape, self.room
+        self.scale = 1 / (1 - self.share) if self.drops else 0.0
         self.rows, generator = rows, torch.Generator().manual_seed(7)
         slots = torch.full((max_rows, fanout), -1, dtype=torch.int32)
         slots[:rows] = self.neighbours
@@ -46,7 +48,7 @@ class Made:
         slots, degrees, sizes, self._offsets, self._readers = self._on_device
         self._hop = HopView(fanout, 0, 0, max_rows, max_sources, address(slots), address(degrees), address(sizes))
         self._key = torch.tensor([KEY], device=self.device)
-        self._dropout = DropoutView(address(self._key), self.scale, round(SHARE * 65536))
+        self._dropout = DropoutView(address(self._key), self.scale, round(self.share * 65536))
 
     @staticmethod
     def _random(rows, width, room, generator):
@@ -59,7 +61,7 @@ class Made:
         states = self.exact[: self.sources].double()
         if self.scale == 0:
             return torch.ones_like(states)
-        return (states > 0) * kept(KEY, self.sources, self.width, SHARE) * self.scale
+        return (states > 0) * kept(KEY, self.sources, self.width, self.share) * self.scale
 
     def mixing(self):
         """(rows, sources): the shares of sources in the means."""
@@ -137,8 +139,19 @@ def test_rows_of_any_width_and_lists_of_any_length(kernels, device, width, fanou
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_states_without_relu_and_dropout(kernels, device, width):
-    made = Made(*drawn(37, 7, 90), 90, width, (41, 97), device, scale=0.0)
+    made = Made(*drawn(37, 7, 90), 90, width, (41, 97), device, drops=False)
     assert (made.expected_mean() < 0).any()
+    check_mean(made, kernels)
+    check_gradient(made, kernels)
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, 2064])
+@pytest.mark.parametrize("hubs", [[], [0], [5, 6, 7, 8]], ids=len)
+def test_dropout_at_one_half(kernels, device, width, hubs):
+    """A case of its own, for which one bit decides."""
+    lists = with_hubs(70, 16, 90, hubs) if hubs else drawn(70, 16, 90)
+    made = Made(*lists, 90, width, (80, 97), device, share=0.5)
+    assert (made.factors() == 2).any()
     check_mean(made, kernels)
     check_gradient(made, kernels)
 
@@ -156,9 +169,10 @@ def test_more_rows_than_a_gpu_has_threads_for(kernels, device, rows, width):
     assert not out[rows:].any()
 
 
-def test_more_sources_than_a_gpu_has_threads_for(kernels, device):
+@pytest.mark.parametrize("share", [SHARE, 0.5])
+def test_more_sources_than_a_gpu_has_threads_for(kernels, device, share):
     """A thread has two groups of columns then."""
-    made = Made(*with_hubs(60, 9, 60, [3, 59]), 60, 256, (64, 17_000), device)
+    made = Made(*with_hubs(60, 9, 60, [3, 59]), 60, 256, (64, 17_000), device, share=share)
     check_gradient(made, kernels)
 
 
@@ -188,11 +202,12 @@ def test_as_many_sources_as_there_is_room_for(kernels, device):
     check_gradient(made, kernels)
 
 
+@pytest.mark.parametrize("share", [SHARE, 0.5])
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_what_is_not_finite_does_not_disappear(kernels, device, bad):
-    made = Made(torch.full((20,), 4), torch.arange(4).repeat(20, 1), 20, 16, (20, 20), device)
+def test_what_is_not_finite_does_not_disappear(kernels, device, bad, share):
+    made = Made(torch.full((20,), 4), torch.arange(4).repeat(20, 1), 20, 16, (20, 20), device, share=share)
     made.exact[2] = bad
     assert not made.mean(kernels)[:, :16].isfinite().any()
-    made = Made(torch.full((20,), 4), torch.arange(4).repeat(20, 1), 20, 16, (20, 20), device)
+    made = Made(torch.full((20,), 4), torch.arange(4).repeat(20, 1), 20, 16, (20, 20), device, share=share)
     made.given[3, :16] = bad
     assert not made.gradient(kernels, in_place=True)[:4].isfinite().any()
