@@ -116,6 +116,29 @@ extern "C" void launch_float16(const _Float16* v_a, const float* s_a, const _Flo
 }
 """
 
+TAKE_REFERENCE = """
+import torch
+from torch import nn
+
+rows, width, taken = 3, 8, 2
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x[:, :taken].clone()
+
+def get_inputs():
+    return [torch.randn(rows, width)]
+
+def get_init_inputs():
+    return []
+"""
+TAKE = """
+#include <cstdint>
+extern "C" void launch_float32(const float* x, float* out, int64_t rows, int64_t width, int64_t taken) {
+    for (int64_t i = 0; i < rows * taken; ++i) out[i] = x[i / taken * width + i % taken];
+}
+"""
+
 
 def tensor(name, *shape, **others):
     return Argument(name=name, shape=shape, dtype="float32", **others)
@@ -163,6 +186,11 @@ MERGE_DEFINITION = define(
     (tensor("v", "tokens", "heads", "dim"), tensor("s", "tokens", "heads", fixed_dtype=True)),
 )  # fmt: skip
 DEFINITIONS = (SILU_DEFINITION, NORM_DEFINITION, MERGE_DEFINITION)
+TAKE_DEFINITION = define(
+    4, "take_columns", TAKE_REFERENCE, TAKE, {"rows": 3, "width": 8, "taken": 2},
+    (tensor("x", "rows", "width"),), (tensor("out", "rows", "taken"),), dtypes=("float32",),
+)  # fmt: skip
+"""Its workloads give `taken` any size, which no input tells: it cannot be an operator."""
 
 
 def workload(definition, name="given", dtype="float32", held_out=False, tolerance=1e-4, **axes):
@@ -177,6 +205,7 @@ SILU_WORKLOADS = (
     workload(SILU_DEFINITION, "wide", rows=5, width=32, double_width=64),
     workload(SILU_DEFINITION, "half", "float16", held_out=True, tolerance=1e-2, rows=4, width=24, double_width=48),
 )
+TAKE_WORKLOADS = (workload(TAKE_DEFINITION), workload(TAKE_DEFINITION, "three", taken=3))
 
 
 def solution(definition, source=None):

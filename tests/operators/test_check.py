@@ -91,6 +91,16 @@ def test_a_packages_compiled_function_is_called_with_its_arguments_in_order(silu
     assert [row["agrees"] for row in rows] == [True, False] * 3, "an output that was never written is no agreement"
 
 
+def test_a_function_that_the_library_lacks_is_told(silu):
+    torch.library.Library("hone_test_poor", "DEF").define("other(Tensor x) -> Tensor")
+    label, call = compiled_function("hone_test_poor", CompiledFunction(name="silu_and_mul", arguments=("out", "x")))
+    assert (label, call) == ("hone_test_poor.silu_and_mul", None)
+    rows = list(check(silu, SILU_WORKLOADS, "winner", compiled={label: call}))
+    assert [row["against"] for row in rows] == ["reference", label] * 3
+    assert {row["detail"] for row in rows[1::2]} == {"the library has no such function"}
+    assert [row.get("agrees") for row in rows] == [True, None] * 3 and disagreements(rows) == []
+
+
 def test_a_call_that_falls_back_is_no_agreement(load, package):
     replaces = (Replacement(functions=("small_package.silu",), arguments={"x": "input"}),)
     operator = load(SILU_DEFINITION.model_copy(update={"dtypes": ("float16",)}), SILU_WORKLOADS, replaces)

@@ -2,8 +2,10 @@
 
 import csv
 import json
+import shutil
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from hone.cli_operators import app
@@ -12,7 +14,15 @@ from hone.files import read_records, write_records
 from hone.operators import stage
 from hone.operators.choose import KernelChoice, best_solution, kernels_of
 from hone.records import Language, Performance, Solution, Status, Timing
-from tests.operators.kernels import DEFINITIONS, SILU_DEFINITION, SILU_WORKLOADS, solution, workload
+from tests.operators.kernels import (
+    DEFINITIONS,
+    SILU_DEFINITION,
+    SILU_WORKLOADS,
+    TAKE_DEFINITION,
+    TAKE_WORKLOADS,
+    solution,
+    workload,
+)
 
 FAST = solution(SILU_DEFINITION, "// fast\n" + SILU_DEFINITION.kernels["upstream"])
 FASTER = solution(SILU_DEFINITION, "// faster\n" + SILU_DEFINITION.kernels["upstream"])
@@ -103,6 +113,10 @@ def hone(*words):
     return CliRunner().invoke(app, [*words, "--config", "config.yaml"])
 
 
+def checked(place):
+    return list(csv.DictReader((place / "results/operators/operator_check.csv").read_text().splitlines()))
+
+
 def test_choose_list_and_check_by_hand(place):
     result = hone("choose")
     assert result.exit_code == 0, (result.output, result.exception)
@@ -113,7 +127,7 @@ def test_choose_list_and_check_by_hand(place):
     assert "hone::silu_and_mul_" in result.output and "replaces not_there.silu_and_mul" in result.output
     result = hone("check", "--kernels", "upstream, winner")
     assert result.exit_code == 0 and "held" in result.output, (result.output, result.exception)
-    rows = list(csv.DictReader((place / "results/operators/operator_check.csv").read_text().splitlines()))
+    rows = checked(place)
     assert len(rows) == 2 * 2 * 3 + 2, "reference and the absent package for both, reference alone for the others"
     assert {row["agrees"] for row in rows if row["against"] == "reference"} == {"yes"}
     assert {row["kernel_set"] for row in rows} == {"upstream", "winner"}
@@ -156,3 +170,37 @@ def test_what_cannot_be_an_operator_is_left_out_of_the_list_with_the_reason(plac
     assert [line.split()[0] for line in lines] == ["upstream", "winner", "upstream", "upstream"]
     assert all(f"{SILU_DEFINITION.name}: left out, because axis width" in line for line in lines[:2])
     assert all("  hone::" in line for line in lines[2:])
+
+
+def test_what_cannot_be_an_operator_is_checked_at_the_sizes_of_each_workload(place):
+    write_records(place / "results/definitions/small/level1.jsonl", [TAKE_DEFINITION])
+    write_records(place / "results/workloads/small/level1.jsonl", TAKE_WORKLOADS)
+    assert hone("choose").exit_code == 0
+    listed = hone("list")
+    assert f"upstream  {TAKE_DEFINITION.name}: left out, because axis taken is in no input" in listed.output
+    result = hone("check")
+    assert result.exit_code == 0 and "held" in result.output, (result.output, result.exception)
+    assert [(row["workload"], row["against"], row["agrees"]) for row in checked(place)] == [
+        ("given", "reference", "yes"), ("three", "reference", "yes"),
+    ]  # fmt: skip
+
+
+def test_a_library_need_not_have_the_functions_of_all_entries(place, small_store):
+    store, builds = small_store
+    library = place / "hone_test_some.so"  # any library will do, since what it would register is registered here
+    shutil.copy(store / builds[SILU_DEFINITION.name].artifact, library)
+    declared = torch.library.Library(library.stem, "DEF")
+    declared.define("silu(Tensor x) -> Tensor")
+    declared.impl("silu", lambda x: torch.nn.functional.silu(x.chunk(2, -1)[0]) * x.chunk(2, -1)[1], "CPU")
+    for entry, text in (
+        ("1_silu_and_mul", "operator: {name: silu, arguments: [x]}"),
+        ("3_merge_attn_states", "operator: {name: merge, arguments: [v_a, s_a, v_b, s_b]}"),
+    ):
+        (place / "entries" / f"{entry}.yaml").write_text(text)
+    assert hone("choose").exit_code == 0
+    result = hone("check", "--kernels", "upstream", "--library", str(library))
+    assert result.exit_code == 0 and "held" in result.output, (result.output, result.exception)
+    found = [(row["against"], row["agrees"], row["detail"]) for row in checked(place) if row["against"] != "reference"]
+    assert found == [
+        *[("hone_test_some.silu", "yes", "")] * 3, ("hone_test_some.merge", "", "the library has no such function"),
+    ]  # fmt: skip

@@ -6,7 +6,6 @@ import math
 import pytest
 import torch
 
-from hone.build import build_all
 from hone.errors import ConfigError, MachineError
 from hone.files import write_records
 from hone.operators import OperatorError
@@ -33,6 +32,8 @@ from tests.operators.kernels import (
     NORM_DEFINITION,
     SILU_DEFINITION,
     SILU_WORKLOADS,
+    TAKE_DEFINITION,
+    TAKE_WORKLOADS,
     solution,
     workload,
 )
@@ -228,19 +229,25 @@ def table(path):
     return list(csv.DictReader(path.read_text().splitlines()))
 
 
-def test_from_files_to_tables(files, tmp_path, command):
-    store = tmp_path / "store"
-    build_all(
-        [solution(item) for item in DEFINITIONS], {item.name: item for item in DEFINITIONS},
-        store=store, timeout_s=120, workers=2, progress=False,
-    )  # fmt: skip
-    choose(**files, store=store, timeout_s=120, workers=2, output=tmp_path / "choices.jsonl")
-    options = {
-        "choices": tmp_path / "choices.jsonl", "store": store, "layer": "small", "tokens": "1,4", "dtype": "float32",
-        "device": "cpu", "turns": 3, "output": tmp_path / "layer.csv",
-        **{name: files[name][0] for name in ("definitions", "workloads", "evaluations")},
-    }  # fmt: skip
-    result = command("decoder", *(word for name, value in options.items() for word in (f"--{name}", value)))
+@pytest.fixture
+def measured(files, small_store, tmp_path, command):  # noqa: F811
+    """Chooses kernels from the files as they are, and runs the trial on them."""
+
+    def run(tokens="1"):
+        store, _ = small_store
+        choose(**files, store=store, timeout_s=120, workers=2, output=tmp_path / "choices.jsonl")
+        options = {
+            "choices": tmp_path / "choices.jsonl", "store": store, "layer": "small", "tokens": tokens,
+            "dtype": "float32", "device": "cpu", "turns": 3, "output": tmp_path / "layer.csv",
+            **{name: files[name][0] for name in ("definitions", "workloads", "evaluations")},
+        }  # fmt: skip
+        return command("decoder", *(word for name, value in options.items() for word in (f"--{name}", value)))
+
+    return run
+
+
+def test_from_files_to_tables(measured, tmp_path):
+    result = measured("1,4")
     assert result.exit_code == 0, (result.output, result.exception)
     rows = table(tmp_path / "layer.csv")
     assert [(row["tokens"], row["kernel_set"]) for row in rows] == [
@@ -250,6 +257,24 @@ def test_from_files_to_tables(files, tmp_path, command):
     kernels = table(tmp_path / "layer_kernels.csv")
     assert len(kernels) == 2 * 2 * 3 and {row["source"] for row in kernels} == {"trial"}
     assert "held: " in result.output
+
+
+def test_kernels_without_a_place_in_the_layer_are_not_loaded(measured, files, tmp_path):
+    write_records(files["definitions"][0], [TAKE_DEFINITION, SILU_DEFINITION])
+    write_records(files["workloads"][0], [*TAKE_WORKLOADS, *SILU_WORKLOADS])
+    result = measured()
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert {row["kernel"] for row in table(tmp_path / "layer_kernels.csv")} == {"silu_and_mul"}
+    write_records(files["definitions"][0], [TAKE_DEFINITION])
+    none_left = measured().exception
+    assert isinstance(none_left, MachineError) and "no kernel that takes float32 has a place" in str(none_left)
+
+
+def test_a_kernel_that_has_a_place_and_cannot_be_an_operator_ends_the_trial(measured, files):
+    odd = workload(SILU_DEFINITION, "odd", width=9)
+    write_records(files["workloads"][0], [odd, *SILU_WORKLOADS])
+    problem = measured().exception
+    assert isinstance(problem, OperatorError) and "axis width is in no input" in str(problem)
 
 
 def test_limits_are_known_for_every_type_of_a_layer():

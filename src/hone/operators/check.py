@@ -41,17 +41,20 @@ def check(
     workloads: Sequence[Workload],
     kernel_set: str,
     *,
-    compiled: Mapping[str, Function] | None = None,
+    compiled: Mapping[str, Function | None] | None = None,
     seed: int = SEED,
 ) -> Iterator[Row]:
     """Rows of one operator: for each workload against the reference, then against each function it can replace.
 
-    `compiled`: further functions by label, whose parameters have the names of the definition.
+    `compiled`: further functions by label, whose parameters have the names of the definition; None where there is none.
     """
     for workload in workloads:
         operator = operator.at(workload)
         bindings, absent = _bindings(operator)
         for label, function in (compiled or {}).items():
+            if function is None:
+                absent[label] = "the library has no such function"
+                continue
             bindings[label] = Binding(operator, Replacement(functions=(label,)), function, label), function
         row: dict[str, Any] = {
             "kernel": operator.definition.name, "kernel_set": kernel_set, "solution": operator.solution.id[:12],
@@ -66,9 +69,15 @@ def check(
         yield from ({**row, "against": name, "detail": reason} for name, reason in absent.items())
 
 
-def compiled_function(namespace: str, function: CompiledFunction) -> tuple[str, Function]:
-    """Label and callable of a package's own function, registered in a namespace of `torch.ops` by a loaded library."""
-    operator = getattr(getattr(torch.ops, namespace), function.name)
+def compiled_function(namespace: str, function: CompiledFunction) -> tuple[str, Function | None]:
+    """Label and callable of a package's own function, registered in a namespace of `torch.ops` by a loaded library.
+
+    None where the library does not register it: a library need not have the functions of all entries.
+    """
+    label = f"{namespace}.{function.name}"
+    operator = getattr(getattr(torch.ops, namespace), function.name, None)
+    if operator is None:
+        return label, None
     names = [word for word in function.arguments if isinstance(word, str)]
 
     def call(**given: Any) -> Any:
@@ -76,7 +85,7 @@ def compiled_function(namespace: str, function: CompiledFunction) -> tuple[str, 
 
     kind = inspect.Parameter.KEYWORD_ONLY
     call.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
-    return f"{namespace}.{function.name}", call
+    return label, call
 
 
 def disagreements(rows: Iterable[Row]) -> list[str]:

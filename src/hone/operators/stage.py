@@ -65,20 +65,23 @@ def load_operators(
     store: Path,
     entries: Mapping[str, Path],
     kernel_sets: Iterable[str] = KERNEL_SETS,
+    wanted: Callable[[Definition], bool] = lambda _: True,
 ) -> list[tuple[KernelChoice, Operator]]:
     """The chosen kernels as operators; `entries`: source -> folder of its config entries, which have `replaces`.
 
-    Raises RecordError where nothing was chosen, OperatorError for a kernel that cannot be one.
+    Kernels of definitions that are not `wanted` are not loaded. Raises RecordError where nothing was chosen,
+    OperatorError for a kernel that is wanted and cannot be one.
     """
-    chosen, load = _chosen(choices, kernel_sets), _loader(definitions, workloads, store, entries)
-    return [(choice, load(choice)) for choice in chosen]
+    chosen, items = _chosen(choices, kernel_sets), _by_name(definitions)
+    load = _loader(items, workloads, store, entries)
+    return [(choice, load(choice)) for choice in chosen if wanted(items[choice.solution.definition])]
 
 
 def describe(
     choices: Path, definitions: Iterable[Path], workloads: Iterable[Path], *, store: Path, entries: Mapping[str, Path]
 ) -> list[str]:
     """Lines on every chosen kernel: its operator's name, schema and replacements, or why it is none."""
-    chosen, load = _chosen(choices), _loader(definitions, workloads, store, entries)
+    chosen, load = _chosen(choices), _loader(_by_name(definitions), workloads, store, entries)
     lines = []
     for choice in chosen:
         try:
@@ -98,10 +101,13 @@ def _chosen(choices: Path, kernel_sets: Iterable[str] = KERNEL_SETS) -> list[Ker
     return [choice for choice in read_records(choices, KernelChoice) if choice.kernel_set in wanted]
 
 
+def _by_name(definitions: Iterable[Path]) -> dict[str, Definition]:
+    return {item.name: item for item in read_all(definitions, Definition)}
+
+
 def _loader(
-    definitions: Iterable[Path], workloads: Iterable[Path], store: Path, entries: Mapping[str, Path]
+    items: Mapping[str, Definition], workloads: Iterable[Path], store: Path, entries: Mapping[str, Path]
 ) -> Callable[[KernelChoice], Operator]:
-    items = {item.name: item for item in read_all(definitions, Definition)}
     sized = group(read_all(workloads, Workload))
 
     def load(choice: KernelChoice) -> Operator:

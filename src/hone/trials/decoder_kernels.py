@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from hone.operators import Operator, OperatorError
+from hone.records import Definition
 from hone.trials.decoder_layer import EPSILON, DecoderLayer, LayerKernels, torch_kernels
 
 PLACES = {
@@ -40,12 +41,16 @@ def place_of(title: str) -> str | None:
     return next(found, None)
 
 
+def place_at(definition: Definition, dtype: str) -> str | None:
+    """The same in a layer of a data type, which the kernel has to take."""
+    return place_of(definition.title) if dtype in (definition.dtypes or ("float32",)) else None
+
+
 def by_place(operators: Iterable[Operator], dtype: str) -> dict[str, Operator]:
     """Those that can stand in a layer of a data type; of several in one place the first."""
     found: dict[str, Operator] = {}
     for operator in operators:
-        place = place_of(operator.definition.title)
-        if place is not None and dtype in (operator.definition.dtypes or ("float32",)):
+        if place := place_at(operator.definition, dtype):
             found.setdefault(place, operator)
     return found
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from hone.operators import Operator
 from hone.operators.stage import load_operators
 from hone.pipeline import read_all
-from hone.records import Trace, Workload
+from hone.records import Definition, Trace, Workload
 from hone.trials import decoder
+from hone.trials.decoder_kernels import place_at
 from hone.trials.decoder_rows import KERNEL_COLUMNS, LAYER_COLUMNS, kernel_rows, layer_rows, wrong_layers
 from hone.trials.table import Row, write_table
 
@@ -32,10 +33,15 @@ def decoder_layer(
     """Write both tables, again after each number of tokens; the layers' rows, and a line for each wrong layer.
 
     `choices` are those of `hone.operators.stage.choose`; only kernels for the device take part.
+    Those that have no place in the layer are not loaded: some kernels of other sources cannot even be operators.
     """
+
+    def stands(item: Definition) -> bool:
+        return place_at(item, dtype) is not None
+
     setting, workloads = decoder.Setting.of(layer, tokens, dtype, device, turns), list(workloads)
     kernel_sets: dict[str, list[Operator]] = {}
-    for choice, operator in load_operators(choices, definitions, workloads, store=store, entries={}):
+    for choice, operator in load_operators(choices, definitions, workloads, store=store, entries={}, wanted=stands):
         if operator.device_type == device:
             kernel_sets.setdefault(choice.kernel_set, []).append(operator)
     known = decoder.KnownTimes.of(read_all(evaluations, Trace), read_all(workloads, Workload))
