@@ -172,6 +172,15 @@ def test_what_cannot_be_an_operator_is_left_out_of_the_list_with_the_reason(plac
     assert all("  hone::" in line for line in lines[2:])
 
 
+@pytest.mark.parametrize("command", ["list", "check"])
+def test_a_choice_without_its_definition_is_named(place, command):
+    assert hone("choose").exit_code == 0
+    write_records(place / "results/definitions/small/level1.jsonl", DEFINITIONS[1:])
+    problem = hone(command).exception
+    assert isinstance(problem, RecordError) and SILU_DEFINITION.name in str(problem)
+    assert "--definitions" in problem.remedy
+
+
 def test_what_cannot_be_an_operator_is_checked_at_the_sizes_of_each_workload(place):
     write_records(place / "results/definitions/small/level1.jsonl", [TAKE_DEFINITION])
     write_records(place / "results/workloads/small/level1.jsonl", TAKE_WORKLOADS)

@@ -72,7 +72,8 @@ def load_operators(
     Kernels of definitions that are not `wanted` are not loaded. Raises RecordError where nothing was chosen,
     OperatorError for a kernel that is wanted and cannot be one.
     """
-    chosen, items = _chosen(choices, kernel_sets), _by_name(definitions)
+    items = _by_name(definitions)
+    chosen = _chosen(choices, items, kernel_sets)
     load = _loader(items, workloads, store, entries)
     return [(choice, load(choice)) for choice in chosen if wanted(items[choice.solution.definition])]
 
@@ -81,7 +82,8 @@ def describe(
     choices: Path, definitions: Iterable[Path], workloads: Iterable[Path], *, store: Path, entries: Mapping[str, Path]
 ) -> list[str]:
     """Lines on every chosen kernel: its operator's name, schema and replacements, or why it is none."""
-    chosen, load = _chosen(choices), _loader(_by_name(definitions), workloads, store, entries)
+    items = _by_name(definitions)
+    chosen, load = _chosen(choices, items), _loader(items, workloads, store, entries)
     lines = []
     for choice in chosen:
         try:
@@ -94,11 +96,17 @@ def describe(
     return lines
 
 
-def _chosen(choices: Path, kernel_sets: Iterable[str] = KERNEL_SETS) -> list[KernelChoice]:
+def _chosen(
+    choices: Path, items: Mapping[str, Definition], kernel_sets: Iterable[str] = KERNEL_SETS
+) -> list[KernelChoice]:
     if not choices.is_file():
         raise RecordError("no such file", where=str(choices), remedy="`hone operator choose` writes it")
     wanted = set(kernel_sets)
-    return [choice for choice in read_records(choices, KernelChoice) if choice.kernel_set in wanted]
+    found = [choice for choice in read_records(choices, KernelChoice) if choice.kernel_set in wanted]
+    if missing := next((name for name in (choice.solution.definition for choice in found) if name not in items), ""):
+        remedy = "name the folder that has it with --definitions"
+        raise RecordError(f"the definition '{missing}' is not there", where=str(choices), remedy=remedy)
+    return found
 
 
 def _by_name(definitions: Iterable[Path]) -> dict[str, Definition]:
