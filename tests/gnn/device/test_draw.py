@@ -38,6 +38,19 @@ def test_each_row_draws_what_is_specified(kernels, device, fanout, rows):
     assert again > 30, "many took the last position of those that they could have"
 
 
+@pytest.mark.parametrize(("fanout", "rows"), [(5, 150), (7, 20_100)])
+def test_an_inner_hop_draws_what_a_last_one_does(kernels, device, fanout, rows):
+    """Its neighbours have local ids, for which draws went into the map."""
+    graph, plan = lists_of_all_lengths(device, fanout, rows), Plan(torch.arange(rows).flip(0), rows)
+    ((last, _),) = sampled(kernels, graph, plan, fanouts=(fanout,), seed=SEED)
+    ((inner, _),) = sampled(kernels, graph, plan, fanouts=(fanout, 1), seed=SEED)
+    degrees = last.hops[0].degrees[:rows]
+    there = torch.arange(fanout, device=degrees.device) < degrees[:, None]
+    drawn, local = (place.hops[0].neighbours[: rows * fanout].view(rows, fanout)[there] for place in (last, inner))
+    assert torch.equal(inner.hops[0].degrees[:rows], degrees)
+    assert torch.equal(inner.nodes[local.long()], drawn)
+
+
 def refusals(key, node, degree, fanout):
     """How many numbers are refused on the way to a row's draws."""
     numbers, refused = halves(key, node), 0

@@ -13,20 +13,13 @@ struct Dropout {
   uint32_t threshold;   // p * 65536: 16 bits below it are dropped
 };
 
-// 16 bits for each of eight neighbouring elements, the first in the lowest of the first word. `column` is a multiple of 8.
-__device__ inline void dropout_bits(uint64_t key, int64_t row, int column, uint64_t (&bits)[2]) {
-  const uint64_t place = static_cast<uint64_t>(row) << 16 | static_cast<uint32_t>(column);
-  const uint64_t first = key + kGolden * (2 * place);
-  bits[0] = mix(first);
-  bits[1] = mix(first + kGolden);
-}
-
-// The same in two steps, of which the first is the same for all rows; for columns below 2^16.
+// 16 bits for each of eight neighbouring elements, the first in the lowest of the first word: a hash of (key, row,
+// column) in two steps, of which the first is the same for all rows. `column` is a multiple of 8 below 2^16.
 __device__ inline uint64_t dropout_start(uint64_t key, int column) {
   return key + 2 * kGolden * static_cast<uint32_t>(column);
 }
 
-__device__ inline void dropout_bits_from(uint64_t start, uint32_t row, uint64_t (&bits)[2]) {
+__device__ inline void dropout_bits(uint64_t start, uint32_t row, uint64_t (&bits)[2]) {
   const uint64_t first = start + (kGolden << 17) * row;
   bits[0] = mix(first);
   bits[1] = mix(first + kGolden);

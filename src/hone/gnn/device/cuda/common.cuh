@@ -88,6 +88,11 @@ __device__ inline void add(float (&sums)[8], const Eight& values, float factor) 
   }
 }
 
+__device__ inline void scale_by(float factor, float (&sums)[8]) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) sums[i] *= factor;
+}
+
 __device__ inline Eight narrowed(const float (&sums)[8]) {
   Eight result;
 #pragma unroll

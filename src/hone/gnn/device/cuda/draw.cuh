@@ -96,6 +96,7 @@ __global__ void draw(const Progress* progress, Graph graph, Map map, const int32
 }
 
 // Several passes where there are so many rows that the hop's key, which each warp makes, is what takes time.
+// A fan-out is 1 to 32.
 inline void launch_draw(const Progress* progress, const Graph& graph, const Map& map, const int32_t* nodes,
                         const Hop& hop, bool last, cudaStream_t stream) {
   constexpr int kMany = 4, kManyPasses = 5000;

@@ -39,7 +39,8 @@ __device__ inline uint32_t masked(uint32_t word, uint32_t mask) {
 
 // Which of eight elements pass: word i of group g has bits 4 g + i and 16 + 4 g + i. There is room for two groups.
 template <Drops kDrops>
-__device__ inline uint32_t eight_passing(const Eight& values, const uint64_t (&bits)[2], uint32_t threshold, int group) {
+__device__ inline uint32_t eight_passing(const Eight& values, const uint64_t (&bits)[2], uint32_t threshold,
+                                         int group) {
   uint32_t passes = 0;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {

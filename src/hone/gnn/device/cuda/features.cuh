@@ -54,9 +54,7 @@ __global__ void __launch_bounds__(kFeatureThreads, kBatch <= 5 ? 8 : 6)
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) ids[i] = k + i < hop.fanout ? list[k + i] : 0;
   }
-  const float share = 1.0f / static_cast<float>(count > 1 ? count : 1);
-#pragma unroll
-  for (int i = 0; i < 8; ++i) mean[i] *= share;
+  scale_by(1.0f / static_cast<float>(count > 1 ? count : 1), mean);
   add<T>(same, only_if(here, mine), 1.0f);
   store(out, row, 2 * width, column, narrowed(mean));
   store(out, row, 2 * width, width + column, narrowed(same));

@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(kThreads, 1024 / kThreads)
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {  // while slots are on their way
     uint64_t bits[2] = {};
-    if (kDropping) dropout_bits_from(dropout_start(key, static_cast<int>((first + g * apart) / 2)), source, bits);
+    if (kDropping) dropout_bits(dropout_start(key, static_cast<int>((first + g * apart) / 2)), source, bits);
     passes |= eight_passing<kDrops>(values[g], bits, dropout.threshold, g);
   }
   if (!filled) passes = 0;

@@ -17,15 +17,11 @@ __device__ inline void add_kept(float (&sums)[8], const Eight& values, const uin
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const uint32_t both = static_cast<uint32_t>(bits[i / 2] >> (32 * (i % 2)));
-    const float2 pair = widen<__nv_bfloat16>(masked(values.words[i], passing<kDrops>(values.words[i], both, threshold)));
+    const uint32_t word = values.words[i], mask = passing<kDrops>(word, both, threshold);
+    const float2 pair = widen<__nv_bfloat16>(masked(word, mask));
     sums[2 * i] += pair.x;
     sums[2 * i + 1] += pair.y;
   }
-}
-
-__device__ inline void scale_by(float factor, float (&sums)[8]) {
-#pragma unroll
-  for (int i = 0; i < 8; ++i) sums[i] *= factor;
 }
 
 // States of one layer, as one thread reads its eight columns of them.
@@ -39,7 +35,7 @@ struct StatesSeen {
   __device__ Eight load(uint32_t row) const { return eight_at(here + static_cast<uint64_t>(row) * row_bytes); }
 
   __device__ void choose(uint32_t row, uint64_t (&bits)[2]) const {
-    if (kDrops != Drops::kNone) dropout_bits_from(start, row, bits);
+    if (kDrops != Drops::kNone) dropout_bits(start, row, bits);
   }
 
   __device__ void add(float (&sums)[8], const Eight& values, const uint64_t (&bits)[2]) const {

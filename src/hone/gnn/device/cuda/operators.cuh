@@ -1,6 +1,7 @@
 // Launches of the training loop's kernels, by the loop itself and as functions of plain pointers and sizes: what
-// config/kernels/graph_ops defines and other kernels can replace. `filled` holds the rows and the sources that a batch has, of those that there is room for:
-// it lies in device memory, because it changes from batch to batch while a captured graph stays as it is.
+// config/kernels/graph_ops defines and other kernels can replace. `filled` holds the rows and the sources that a batch
+// has, of those that there is room for: it lies in device memory, because it changes from batch to batch while a
+// captured graph stays as it is.
 #pragma once
 
 #include "draw.cuh"

@@ -186,7 +186,7 @@ __global__ void drop(Matrix<const T> x, int rows, Dropout dropout, uint64_t site
   const auto [row, column] = cell_of(x.lanes());
   if (row >= rows) return;
   uint64_t bits[2];
-  dropout_bits(mix(*dropout.key ^ mix(site + kGolden)), row, column, bits);
+  dropout_bits(dropout_start(mix(*dropout.key ^ mix(site + kGolden)), column), row, bits);
   float values[8];
   x.read(row, column, values);
 #pragma unroll

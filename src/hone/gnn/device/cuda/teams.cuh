@@ -29,7 +29,8 @@ struct Teams {
   uint32_t lanes, count, segments;
   Divisor by_lanes;
 
-  // For rows of `pieces`, one for each thread. There are no more teams than the largest multiple of `of` that fits.
+  // For rows of `pieces`, one for each thread. There are as many teams as the largest multiple of `of` that
+  // fits, and `of` of them have to.
   Teams(int64_t pieces, int threads, int of = 1)
       : lanes(blocks_for(pieces, blocks_for(pieces, threads))), count(threads / lanes / of * of),
         segments(blocks_for(pieces, lanes)), by_lanes(lanes) {}
@@ -46,7 +47,7 @@ __device__ inline Member member_of(const Teams& teams) {
 
 __device__ inline Eight eight_at(const char* place) { return *reinterpret_cast<const Eight*>(place); }
 
-// What nobody reads or writes again soon makes room in the caches for what somebody does.
+// What nobody reads again soon makes room in the caches for what somebody does.
 __device__ inline Eight eight_read_once(const char* place) {
   const uint4 words = __ldcs(reinterpret_cast<const uint4*>(place));
   return {{words.x, words.y, words.z, words.w}};
