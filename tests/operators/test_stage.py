@@ -213,3 +213,13 @@ def test_a_library_need_not_have_the_functions_of_all_entries(place, small_store
     assert found == [
         *[("hone_test_some.silu", "yes", "")] * 3, ("hone_test_some.merge", "", "the library has no such function"),
     ]  # fmt: skip
+
+
+def test_a_library_without_any_of_the_functions_is_a_failure(place, small_store):
+    store, builds = small_store
+    library = place / "hone_test_none.so"
+    shutil.copy(store / builds[SILU_DEFINITION.name].artifact, library)
+    (place / "entries/1_silu_and_mul.yaml").write_text("operator: {name: silu, arguments: [x]}")
+    assert hone("choose").exit_code == 0
+    result = hone("check", "--kernels", "upstream", "--library", str(library))
+    assert result.exit_code == 1 and f"failed: {library} has none of the functions" in result.output, result.output

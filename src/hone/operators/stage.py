@@ -137,7 +137,8 @@ def check(
     library: Path | None = None,
     output: Path,
 ) -> list[str]:
-    """Write the table of `hone.operators.check`; a line for each disagreement. Needs a GPU for `cuda` kernels.
+    """Write the table of `hone.operators.check`; a line for each disagreement, and for a library without any function
+    that a kernel stands for. Needs a GPU for `cuda` kernels.
 
     `library`: registers the package's own compiled functions as PyTorch operators, in the namespace of its file name.
     """
@@ -156,7 +157,10 @@ def check(
         compiled = dict([checking.compiled_function(namespace, found)]) if found else {}
         rows += checking.check(operator, sized.get(item.name, []), choice.kernel_set, compiled=compiled)
         write_table(output, checking.COLUMNS, rows)
-    return checking.disagreements(rows)
+    problems = checking.disagreements(rows)
+    if namespace and not any(str(row["against"]).startswith(f"{namespace}.") and "agrees" in row for row in rows):
+        problems.append(f"{library} has none of the functions that the kernels stand for")
+    return problems
 
 
 def record_files(path: Path) -> list[Path]:
