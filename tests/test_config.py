@@ -194,6 +194,27 @@ def test_names_that_other_files_confirm_are_checked_first(changes, words):
 
 
 @pytest.mark.parametrize(
+    ("changes", "field", "words"),
+    [
+        ({"turns": 7}, "turns", ["'h200_astra' answers level1/1 up to turn 5", "write turns: 6 or less"]),
+        ({"problems": ["level1/1", "level1/4"]}, "models", ["nothing of level1/4", "problems: [level1/1, level1/2,"]),
+        ({"turns": 7, "astra": {"stop_at_floor_share": 0.9}}, None, []),  # rounds may end early
+        ({"turns": 3}, None, []),
+    ],
+)
+def test_a_transcript_has_all_rounds_before_any_of_them_is_judged(changes, field, words):
+    values = yaml.safe_load(Path("config/h200_astra.yaml").read_text())
+    values["experiments"]["astra"] |= changes
+    if field is None:
+        assert checked(values, "my.yaml")
+        return
+    with pytest.raises(HoneError) as caught:
+        checked(values, "my.yaml")
+    said = f"{caught.value} {caught.value.remedy}"
+    assert said.startswith(f"my.yaml: experiments.astra.{field}") and all(word in said for word in words), said
+
+
+@pytest.mark.parametrize(
     ("section", "name", "entry", "said"),
     [
         ("sources", "mini", minimal()["sources"]["mini"], "sources.mini.path: no such folder: problems"),

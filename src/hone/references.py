@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from hone.analysis.paper_numbers import PaperNumbers, read_published
-from hone.config import UNPROMPTED, Settings, closest, load
+from hone.config import ASTRA, UNPROMPTED, Settings, closest, load
 from hone.config_files import read_values
 from hone.config_trainings import OPERATORS
 from hone.errors import ConfigError, located
-from hone.llm.recorded import transcript_path
+from hone.llm.recorded import read_transcript, transcript_path
 from hone.methods.files import check_files
 from hone.methods.hardware import gpu
 from hone.sources.kernels.names import numbers_in
@@ -31,9 +31,9 @@ def read_checked(path: Path) -> Settings:
 
 
 def check_references(settings: Settings) -> None:
-    """Folders, transcripts, GPUs, published experiments, solutions in folders and operators of trainings exist.
+    """Folders, transcripts, their rounds, GPUs, published experiments, solutions and operators of trainings exist.
 
-    Raises ConfigError or ProviderError with the nearest name.
+    Raises ConfigError or ProviderError with the nearest name or what is there, RecordError for a damaged transcript.
     """
     for field, folder in _folders(settings):
         if not Path(folder).is_dir():
@@ -44,6 +44,8 @@ def check_references(settings: Settings) -> None:
             if model.startswith("recorded/") and experiment.method not in UNPROMPTED:
                 with located(f"experiments.{name}.models"):
                     transcript_path(model.removeprefix("recorded/"), Path(settings.paths.recorded))
+                if experiment.method in ASTRA:
+                    _check_rounds(settings, name, model.removeprefix("recorded/"))
         if experiment.hardware:
             with located(f"experiments.{name}.hardware"):
                 gpu(experiment.hardware)
@@ -67,6 +69,21 @@ def _folders(settings: Settings) -> Iterator[tuple[str, str]]:
     for name, graph in settings.graphs.items():
         if graph.kind in ("planetoid", "musae", "ogb") and graph.raw_dir is not None:
             yield f"graphs.{name}.raw_dir", graph.raw_dir
+
+
+def _check_rounds(settings: Settings, name: str, transcript: str) -> None:
+    """A transcript has as many rounds of each problem as the experiment, where none can end early."""
+    experiment, rows = settings.experiments[name], read_transcript(transcript, Path(settings.paths.recorded))
+    for level, number in settings.problems(experiment.source):
+        if not experiment.selects(level, number):
+            continue
+        last = rows.last_turn(experiment.source, level, number)
+        if last is None:
+            problem, remedy = f"'{transcript}' answers nothing of", rows.problems_of(experiment.source)
+            raise ConfigError(f"{problem} level{level}/{number}", where=f"experiments.{name}.models", remedy=remedy)
+        if last + 1 < experiment.turns and experiment.astra.stop_at_floor_share is None:
+            problem = f"'{transcript}' answers level{level}/{number} up to turn {last}"
+            raise ConfigError(problem, where=f"experiments.{name}.turns", remedy=f"write turns: {last + 1} or less")
 
 
 def _check_operators(settings: Settings, name: str) -> None:

@@ -68,17 +68,22 @@ class Transcript:
             )
         return row
 
+    def last_turn(self, source: str, level: int, number: int) -> int | None:
+        """The last turn that it answers of a problem; None: it has nothing of the problem."""
+        start = f"{source}/level{level}/{number}_"
+        return max((turn for definition, _, turn, _ in self._rows if definition.startswith(start)), default=None)
+
     def _has(self, definition: str) -> str:
         near = [place for place in self._rows if place[0] == definition]
         if not near:
-            return self._problems_of(definition.partition("/")[0])
+            return self.problems_of(definition.partition("/")[0])
         groups: dict[tuple[str, int], list[int]] = {}
         for _, role, turn, sample in sorted(near):
             groups.setdefault((role, turn), []).append(sample)
         lines = [f"{role} turn {turn} samples {samples}" for (role, turn), samples in groups.items()]
         return f"set the experiment's samples and turns to what it has for this problem: {'; '.join(lines)}"
 
-    def _problems_of(self, source: str) -> str:
+    def problems_of(self, source: str) -> str:
         """What to do where the transcript lacks a problem of the source: the rest may be here, or nothing of it."""
         found = {match.groups() for place in self._rows if (match := PROBLEM.match(place[0]))}
         if there := sorted((int(level), int(number)) for of, level, number in found if of == source):
