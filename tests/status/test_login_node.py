@@ -11,21 +11,32 @@ import yaml
 from hone.config import load
 from hone.config_files import read_values
 from hone.config_trainings import training_keys
+from hone.files import write_records
+from hone.llm.recorded import RecordedAnswer
 from hone.status import places
 from tests.workflow.conftest import ROOT
 
 MODEL = "recorded/miniature"
-ROUNDS = {"source": "existing", "levels": [1], "models": [MODEL], "language": "cpp"}
+KERNELS, LAST_TURN = 8, 2
+ROUNDS = {"source": "existing", "levels": [1], "models": ["recorded/rounds"], "language": "cpp"}
 SCRATCH = {"source": "miniature", "levels": [1], "models": [MODEL], "language": "cpp"}
 EXPERIMENTS = {
     "one": {**SCRATCH, "method": "one_shot", "samples": 2},
     "deep": {**SCRATCH, "method": "refine", "turns": 2},
     "gold": {"source": "miniature", "levels": [1], "method": "gold"},
-    "astra": {**ROUNDS, "method": "astra", "turns": 3, "astra": {"notes": True}},
+    "astra": {**ROUNDS, "method": "astra", "turns": LAST_TURN + 1, "astra": {"notes": True}},
     "single": {**ROUNDS, "method": "astra_single", "turns": 2},
     "winner": {**ROUNDS, "method": "astra_single", "turns": 2, "astra": {"evaluate": "winner"}},
 }
 STAGES = ("answers", "builds", "traces", "evaluations", "suites", "roles", "graphs", "training", "inference")
+
+
+def answer(number):
+    """Of a kernel's last round, which nobody asks for here."""
+    return RecordedAnswer(
+        definition=f"existing/level1/{number}_any", role="coding", turn=LAST_TURN, sample=0, prompt_digest="",
+        response="", model_label="nobody",
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +49,13 @@ def login_node(tmp_path_factory):
         (folder / "missing" / name).mkdir(parents=True)
         (folder / "missing" / name / "__init__.py").write_text(f"raise ImportError('no {name} here')\n")
     values = read_values(ROOT / "config/config.yaml")
-    values["sources"]["existing"]["levels"] = {1: 8}  # two jobs, so that notes go from one to the other
+    values["sources"]["existing"]["levels"] = {1: KERNELS}  # two jobs, so that notes go from one to the other
+    (folder / "recorded").mkdir()
+    (folder / "recorded/miniature.jsonl").symlink_to(ROOT / "resources/recorded/miniature.jsonl")
+    write_records(folder / "recorded/rounds.jsonl", [answer(number) for number in range(1, KERNELS + 1)])
     training = {"graphs": ["communities"], "systems": ["plain", "pipelined"], "gpus": [1, 2], "epochs": 1}
     values |= {"experiments": EXPERIMENTS, "batch_size": 4, "trainings": {"ladder": training}}
+    values["paths"] = {**values.get("paths", {}), "recorded": "recorded"}
     (folder / "login.yaml").write_text(yaml.safe_dump(values))
 
     def run(*arguments):
