@@ -20,10 +20,10 @@ from typing import Any
 import torch
 
 from hone.errors import ConfigError, MachineError, RecordError
-from hone.files import read_records, write_text
+from hone.files import write_text
 from hone.judge.layout import ITEM_BYTES
 from hone.operators.choose import KernelChoice
-from hone.operators.stage import KERNEL_SETS
+from hone.operators.stage import KERNEL_SETS, by_name, chosen_kernels
 from hone.pipeline import read_all
 from hone.records import Definition, Language, Workload
 from hone.sources.workloads import group
@@ -106,15 +106,10 @@ def subjects(
     most_mib: float,
 ) -> list[Subject]:  # fmt: skip
     """The chosen kernels of these sets in the file's order; raises RecordError or MachineError."""
-    known = {item.name: item for item in read_all(definitions, Definition)}
-    sized = group(read_all(workloads, Workload))
+    known, sized = by_name(definitions), group(read_all(workloads, Workload))
     found = []
-    for choice in read_records(choices, KernelChoice):
-        if choice.kernel_set not in kernel_sets:
-            continue
+    for choice in chosen_kernels(choices, known, kernel_sets):
         name, artifact = choice.solution.definition, store / (choice.build.artifact or "")
-        if name not in known:
-            raise RecordError(f"the definition '{name}' is not there", where=str(choices))
         if not artifact.is_file():
             remedy = "`hone operator choose` builds it"
             raise MachineError(f"the {choice.kernel_set} kernel is not in the store", where=name, remedy=remedy)

@@ -72,8 +72,8 @@ def load_operators(
     Kernels of definitions that are not `wanted` are not loaded. Raises RecordError where nothing was chosen,
     OperatorError for a kernel that is wanted and cannot be one.
     """
-    items = _by_name(definitions)
-    chosen = _chosen(choices, items, kernel_sets)
+    items = by_name(definitions)
+    chosen = chosen_kernels(choices, items, kernel_sets)
     load = _loader(items, workloads, store, entries)
     return [(choice, load(choice)) for choice in chosen if wanted(items[choice.solution.definition])]
 
@@ -82,8 +82,8 @@ def describe(
     choices: Path, definitions: Iterable[Path], workloads: Iterable[Path], *, store: Path, entries: Mapping[str, Path]
 ) -> list[str]:
     """Lines on every chosen kernel: its operator's name, schema and replacements, or why it is none."""
-    items = _by_name(definitions)
-    chosen, load = _chosen(choices, items), _loader(items, workloads, store, entries)
+    items = by_name(definitions)
+    chosen, load = chosen_kernels(choices, items), _loader(items, workloads, store, entries)
     lines = []
     for choice in chosen:
         try:
@@ -96,9 +96,13 @@ def describe(
     return lines
 
 
-def _chosen(
+def chosen_kernels(
     choices: Path, items: Mapping[str, Definition], kernel_sets: Iterable[str] = KERNEL_SETS
 ) -> list[KernelChoice]:
+    """The choices of some sets, in the file's order; `items` are all definitions by name.
+
+    Raises RecordError: no such file, or a choice whose definition is not among `items`.
+    """
     if not choices.is_file():
         raise RecordError("no such file", where=str(choices), remedy="`hone operator choose` writes it")
     wanted = set(kernel_sets)
@@ -109,7 +113,8 @@ def _chosen(
     return found
 
 
-def _by_name(definitions: Iterable[Path]) -> dict[str, Definition]:
+def by_name(definitions: Iterable[Path]) -> dict[str, Definition]:
+    """All definitions of some files."""
     return {item.name: item for item in read_all(definitions, Definition)}
 
 
@@ -151,14 +156,16 @@ def check(
     sized = group(read_all(workloads, Workload))
     namespace = _loaded(library)
     rows: list[Row] = []
+    served = False
     for choice, operator in loaded:
         item = operator.definition
         found = read_compiled(item, entries[item.source]) if namespace and item.source in entries else None
         compiled = dict([checking.compiled_function(namespace, found)]) if found else {}
+        served |= any(compiled.values())
         rows += checking.check(operator, sized.get(item.name, []), choice.kernel_set, compiled=compiled)
         write_table(output, checking.COLUMNS, rows)
     problems = checking.disagreements(rows)
-    if namespace and not any(str(row["against"]).startswith(f"{namespace}.") and "agrees" in row for row in rows):
+    if namespace and not served:
         problems.append(f"{library} has none of the functions that the kernels stand for")
     return problems
 
