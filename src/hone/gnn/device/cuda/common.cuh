@@ -100,4 +100,24 @@ __device__ inline Eight narrowed(const float (&sums)[8]) {
   return result;
 }
 
+// What a thread works on where `lanes` threads share a row: 32 bits, because dividing 64 takes longer than all that a
+// thread does with its eight columns.
+struct Cell {
+  int64_t row;
+  int column;  // a multiple of 8
+};
+
+__device__ inline Cell cell_of(int lanes) {
+  const uint32_t thread = static_cast<uint32_t>(global_thread()), each = static_cast<uint32_t>(lanes);
+  return {thread / each, static_cast<int>(thread % each) * 8};
+}
+
+__device__ inline Eight load(const void* rows, int64_t row, int width, int column) {
+  return *reinterpret_cast<const Eight*>(static_cast<const uint16_t*>(rows) + row * width + column);
+}
+
+__device__ inline void store(void* rows, int64_t row, int64_t width, int64_t column, const Eight& values) {
+  *reinterpret_cast<Eight*>(static_cast<uint16_t*>(rows) + row * width + column) = values;
+}
+
 }  // namespace hone

@@ -1,9 +1,30 @@
-// ReLU and dropout of states, for two bfloat16 at a time: what a later layer's kernels spend most instructions on.
+// Dropout's hash, and ReLU and dropout of states for two bfloat16 at a time: what a later layer's kernels spend most
+// instructions on.
 #pragma once
 
-#include "aggregate.cuh"
+#include "common.cuh"
+#include "sample.cuh"
 
 namespace hone {
+
+// Dropout without memory: whether an element is kept is a hash of (key, row, column), the same forward and backward.
+struct Dropout {
+  const uint64_t* key;  // of the batch and the layer; in device memory, because it changes from batch to batch
+  float scale;          // 1 / (1 - p); 0: the state goes through as it is, without ReLU either
+  uint32_t threshold;   // p * 65536: 16 bits below it are dropped
+};
+
+// 16 bits for each of eight neighbouring elements, the first in the lowest of the first word: a hash of (key, row,
+// column) in two steps, of which the first is the same for all rows. `column` is a multiple of 8 below 2^16.
+__device__ inline uint64_t dropout_start(uint64_t key, int column) {
+  return key + 2 * kGolden * static_cast<uint32_t>(column);
+}
+
+__device__ inline void dropout_bits(uint64_t start, uint32_t row, uint64_t (&bits)[2]) {
+  const uint64_t first = start + (kGolden << 17) * row;
+  bits[0] = mix(first);
+  bits[1] = mix(first + kGolden);
+}
 
 // What happens to a state: nothing, not even ReLU; dropout at one half, for which one bit decides; at any share.
 enum class Drops { kNone, kHalf, kAny };

@@ -1,7 +1,8 @@
 // The first layer's input, for which the device system reads more memory than for all else.
 #pragma once
 
-#include "aggregate.cuh"
+#include "common.cuh"
+#include "sample.cuh"
 
 namespace hone {
 

@@ -3,7 +3,7 @@
 // time. What the batch does not have, up to the room for it, is zero in every result.
 #pragma once
 
-#include "aggregate.cuh"
+#include "dropout.cuh"
 
 namespace hone {
 
