@@ -22,10 +22,13 @@ from hone.records.problem import (
 from hone.records.selection import KernelUse, OperatorShare, SelectedKernel, Selection, SelectionReason
 from hone.records.solution import Build, BuildStatus, Candidate, KernelResources, Solution
 from hone.records.trace import (
+    AsPublished,
     Clock,
     Distribution,
     Environment,
     ErrorFigures,
+    Finding,
+    Mode,
     Performance,
     Protocol,
     Status,
@@ -38,6 +41,7 @@ __all__ = [
     "TORCH_BASELINES",
     "Answer",
     "Argument",
+    "AsPublished",
     "Build",
     "BuildStatus",
     "Candidate",
@@ -49,6 +53,7 @@ __all__ = [
     "EpochFigures",
     "ErrorFigures",
     "FailedAttempt",
+    "Finding",
     "GraphInfo",
     "GraphSource",
     "InferenceFigures",
@@ -58,6 +63,7 @@ __all__ = [
     "LLMRequest",
     "Language",
     "Message",
+    "Mode",
     "OperatorShare",
     "Performance",
     "Prompt",

@@ -92,6 +92,9 @@ class Build(Versioned):
     """Path of the shared object, relative to the store."""
     extensions: dict[str, str] = Field(default_factory=dict)
     """Python only: digest of a `load_inline` call -> path of its shared object, relative to the store."""
+    refused: dict[str, str] = Field(default_factory=dict)
+    """Python only: digest of a `load_inline` call that could not be built -> what the compiler said. The call raises
+    that where the module makes it, as PyTorch would."""
     log: str = ""
     """What the compiler said, cut to its first 20,000 characters."""
     command: tuple[str, ...] = ()

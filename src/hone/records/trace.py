@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal, Self
 
-from pydantic import Field, computed_field, model_validator
+from pydantic import Field, computed_field, field_validator, model_validator
 
 from hone.records.base import Record, Versioned, digest
 
@@ -56,6 +56,9 @@ class ErrorFigures(Record):
     """Largest ||got - exact|| / ||exact|| over outputs and value distributions, against the reference in float64."""
     baseline_exact_error: float | None = None
     """The same of the reference in the workload's own data type."""
+    yardstick: Literal["exact", "sliced", "float32", "none"] | None = None
+    """What precision was measured against: the reference in float64; the same slice by slice; the reference itself,
+    beside its own error under another order of operations; nothing. Absent where precision is not checked."""
 
 
 class Timing(Record):
@@ -73,16 +76,39 @@ class Timing(Record):
         return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
+Mode = Literal["stream", "replay", "queued", "graph"]
+"""How a side is timed. `graph`: the runs of a batch are captured and replayed, so that no host work lies between
+kernels. `queued`: the launches of a batch pile up behind a closed gate, without a capture. `replay`: one run is
+captured, on inputs that are shown before. `stream`: launches one by one; work of the host is part of the time."""
+
+
+class AsPublished(Record):
+    """KernelBench's own loop for both sides: to compare with published numbers, never credited.
+
+    One call between two device events, all on the same inputs, after warm-up calls; means, as KernelBench has them.
+    """
+
+    version: Literal["v0", "main"]
+    """Of KernelBench; `main` writes over the L2 cache before each trial and leaves out the first one."""
+    trials: int
+    solution_ms: float
+    """Mean over the trials."""
+    baselines_ms: dict[str, float]
+    solution_wall_ms: float
+    """Mean per trial by the judge's own clock, host work and waiting included: `solution_ms` cannot be above it."""
+
+
 class Clock(Record):
     """How the times of a GPU were taken, and what a second clock said about them."""
 
     source: Literal["events", "cupti"]
     """`events`: device events around a batch of runs; `cupti`: the time in which kernels were busy, for short runs."""
-    mode: Literal["stream", "replay", "graph"]
-    """`graph`: the runs of a batch were captured and replayed, so that no host work lies between kernels; `replay`: one
-    run was, on inputs that were shown before; `stream`: work of the host is part of the time."""
-    baselines_mode: Literal["stream", "replay", "graph"] | None = None
-    """The same of the baselines, which do not follow a solution that cannot be captured."""
+    mode: Mode
+    """Of the solution: the best one that it can be timed in."""
+    baseline_modes: dict[str, Mode] = Field(default_factory=dict)
+    """Of each baseline: the one in which it is fastest, whatever the solution can be timed in."""
+    refused: dict[Mode, str] = Field(default_factory=dict)
+    """Better modes that the solution cannot be timed in -> why."""
     runs_per_sample: int
     """Runs of a batch, each on inputs and outputs at addresses of their own."""
     solution_wall_ms: float
@@ -96,6 +122,15 @@ class Clock(Record):
     """What held the GPU's clocks down while times were taken."""
 
 
+Finding = Literal[
+    "below_floor", "fallback", "no_custom_kernel", "reuses_outputs", "precision_unchecked", "slow_times"
+]
+"""`below_floor`: faster than the GPU can be. `fallback`: a kernel of the module could not be built, and the module goes
+on without it. `no_custom_kernel`: a Python module without any kernel of its own. `reuses_outputs`: it returns a buffer
+that its next call writes over. `precision_unchecked`: nothing was there to measure precision against. `slow_times`: the
+samples fall into two groups, in a fresh process too. Rule `hone`; `below_floor` and `slow_times` under any rule."""
+
+
 class Performance(Record):
     """Speed of a correct solution beside its baselines, measured in one run."""
 
@@ -105,8 +140,10 @@ class Performance(Record):
     """Absent on a CPU, where the judge's own clock is the only one."""
     floor_ms: float = 0.0
     """The least that this device can need: compulsory bytes over its bandwidth, or operations over its peak rate."""
-    findings: tuple[str, ...] = ()
-    """What makes the time doubtful, such as `below_floor`; a doubtful time is shown but earns no speedup."""
+    as_published: AsPublished | None = None
+    """A second clock; absent where the protocol does not ask for it."""
+    findings: tuple[Finding, ...] = ()
+    """Why the time is shown but earns no speedup."""
 
     def speedup(self, baseline: str) -> float:
         """Median of the baseline over median of the solution."""
@@ -143,8 +180,13 @@ class Protocol(Record):
     distributions: tuple[Distribution, ...] = ("as_given",)
     """Values of floating-point inputs; trials go through them in turn. Those that the reference cannot take are left
     out. On a GPU only."""
-    tf32: bool = False
-    """Whether float32 products may use TF32, for baseline and solution alike. On a GPU only."""
+    tf32: Literal["off", "default", "on"] = "off"
+    """Whether float32 products may use TF32, for baseline and solution alike; `default` is PyTorch's own setting:
+    convolutions may, matrix products may not. On a GPU only."""
+    model_mode: Literal["train", "eval"] = "train"
+    """KernelBench never calls `eval()`; CUDA-L1 does, so that dropout and batch normalisation are other functions."""
+    as_published: Literal["v0", "main"] | None = None
+    """Also take times as this version of KernelBench does, see `AsPublished`. On a GPU only."""
     precision_factor: float = Field(16.0, gt=1)
     """A solution may be so many times further from the exact result than the reference. Rule `hone`, GPU only."""
     timing: bool = True
@@ -161,7 +203,14 @@ class Protocol(Record):
     build_timeout_s: float = Field(120.0, gt=0)
     run_timeout_s: float = Field(30.0, gt=0)
     """Limit of one forward, of reference and solution alike."""
+    first_run_timeout_s: float = Field(60.0, gt=0)
+    """Limit of a process's first forward, in which cuDNN searches and compilers run. On a GPU only."""
     memory_limit_gib: float = Field(8.0, gt=0)
+
+    @field_validator("tf32", mode="before")
+    @classmethod
+    def _yaml_reads_off_as_false(cls, value: object) -> object:
+        return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
     @property
     def digest(self) -> str:

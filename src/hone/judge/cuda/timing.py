@@ -78,7 +78,7 @@ class DeviceTiming(TimedBatches):
         busy = busy_samples_ms(names, self._samples, self._spans) if self._mode(SOLUTION) == "graph" else {}
         clock = Clock(
             source="cupti" if busy else "events", mode=self._mode(SOLUTION), runs_per_sample=self._runs(SOLUTION),
-            baselines_mode=self._mode(baselines[0]) if baselines else None,
+            baseline_modes={name: self._mode(name) for name in baselines},
             solution_wall_ms=statistics.median(self._walls),
             charged_ms=0.0 if busy else statistics.median(self._charges),
             sm_clock_mhz=at.sm_mhz, memory_clock_mhz=at.memory_mhz, throttled=at.throttled,
