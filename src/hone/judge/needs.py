@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 from collections.abc import Iterator
 
 from hone.build.parse import syntax_tree
@@ -10,6 +11,8 @@ from hone.judge.environment import sees_gpu
 from hone.records import Language, Solution
 
 GPU_PACKAGES = ("triton", "cupy", "pycuda", "numba.cuda")
+OPTIONAL_PACKAGES = ("triton", "cupy", "tilelang", "cutlass", "pycuda", "numba", "tvm", "pytorch_lightning", "apex")
+"""Packages that kernels are written with and that a machine may lack: says nothing about the solution."""
 RUN_TIME_COMPILERS = {"load_inline", "cpp_extension"}
 NO_COMPILING = "compiling at run time is not possible under this judge's confinement"
 GPU_ERRORS = ("Torch not compiled with CUDA enabled", "Found no NVIDIA driver", "No CUDA GPUs are available")
@@ -43,18 +46,20 @@ def lacking(source: str) -> str:
 
 
 def lacking_on_gpu(source: str) -> str:
-    """Why this source is not judged on a GPU; empty when nothing is known that it lacks."""
-    if any(name == "torch.compile" for name in _names_in(source)):
-        return f"it uses torch.compile: {NO_COMPILING}"
-    return ""
+    """Why this source is not judged on a GPU: a package that is not installed, whether it can do without or not."""
+    names = [f"{name}." for name in _names_in(source)]
+    needed = (package for package in OPTIONAL_PACKAGES if any(name.startswith(f"{package}.") for name in names))
+    missing = next((package for package in needed if importlib.util.find_spec(package) is None), "")
+    return f"it needs the package '{missing}', which is not installed" if missing else ""
 
 
-def uses_triton(solution: Solution) -> bool:
-    """Whether it starts Triton's compiler when it is first run."""
+def compiles_when_run(solution: Solution) -> bool:
+    """Whether it starts a compiler when it is first run: Triton's or Inductor's."""
     if solution.language is Language.TRITON:
         return True
-    in_python = solution.language is Language.PYTHON
-    return in_python and any(f"{name}.".startswith("triton.") for name in _names_in(solution.source))
+    if solution.language is not Language.PYTHON:
+        return False
+    return any(name == "torch.compile" or f"{name}.".startswith("triton.") for name in _names_in(solution.source))
 
 
 def _names_in(source: str) -> list[str]:

@@ -51,7 +51,8 @@ class Reference:
 
     def load(self) -> None:
         """Build the model afresh, so that every solution meets the same state, and write its parameters."""
-        message = {"do": "load", "threads": self._protocol.threads, **self.plan.reference_message()}
+        message = {"do": "load", "threads": self._protocol.threads, "model_mode": self._protocol.model_mode}
+        message |= self.plan.reference_message()
         self._ask(message, SETUP_TIMEOUT_S + self._protocol.run_timeout_s)
 
     def make_inputs(self, seed: int) -> dict[str, Any]:

@@ -167,6 +167,7 @@ def native_message(solution: Solution, artifact: Path | None, plan: Plan | Devic
 def module_message(solution: Solution, protocol: Protocol, plan: Plan | DevicePlan) -> dict[str, Any]:
     """What a process needs to execute a module and to build its model."""
     message = {"source": solution.source, "entry_point": solution.entry_point, "threads": protocol.threads}
+    message["model_mode"] = protocol.model_mode
     return message | plan.reference_message()
 
 

@@ -108,7 +108,9 @@ class Clock(Record):
     baseline_modes: dict[str, Mode] = Field(default_factory=dict)
     """Of each baseline: the one in which it is fastest, whatever the solution can be timed in."""
     refused: dict[Mode, str] = Field(default_factory=dict)
-    """Better modes that the solution cannot be timed in -> why."""
+    """Modes that the solution cannot be timed in -> why."""
+    attempts: int = 1
+    """So often times were taken, each time in fresh processes: again where most samples lay far above the fastest."""
     runs_per_sample: int
     """Runs of a batch, each on inputs and outputs at addresses of their own."""
     solution_wall_ms: float
@@ -122,9 +124,7 @@ class Clock(Record):
     """What held the GPU's clocks down while times were taken."""
 
 
-Finding = Literal[
-    "below_floor", "fallback", "no_custom_kernel", "reuses_outputs", "precision_unchecked", "slow_times"
-]
+Finding = Literal["below_floor", "fallback", "no_custom_kernel", "reuses_outputs", "precision_unchecked", "slow_times"]
 """`below_floor`: faster than the GPU can be. `fallback`: a kernel of the module could not be built, and the module goes
 on without it. `no_custom_kernel`: a Python module without any kernel of its own. `reuses_outputs`: it returns a buffer
 that its next call writes over. `precision_unchecked`: nothing was there to measure precision against. `slow_times`: the

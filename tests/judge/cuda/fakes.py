@@ -18,6 +18,8 @@ TRIP_MS, POLL_MS, IDLE_MS, EMPTY_MS = 0.04, 0.02, 0.03, 0.002
 """The way to a process and back; until the end of a graph is seen; a look at an idle GPU; two events and no work."""
 GATE_MS, STEP_MS, STORE_MS, COPY_MS = 0.0008, 0.0012, 0.05, 0.01
 """A gate in a graph; an empty step in one; the way to a copy of results and back; the results of one run."""
+QUEUED_MS, PUBLISHED_MS = 0.0007, 0.012
+"""What a queued launch takes more than one in a graph; what the host adds to a call between two events."""
 SHOW_MS, SHOW_SET_MS = 0.3, 0.01
 """To make the cache forget; to show the inputs of one set."""
 
@@ -104,6 +106,8 @@ class ReferenceProcess:
         self.exact_error: float | None = None
         self.audited: list[list[int]] = []
         self.modes: list[str] = []
+        self.published: list[int] = []
+        """Trials of KernelBench's own loop."""
         self.secrets: list[int] = []
         """Seeds of inputs."""
 
@@ -180,6 +184,8 @@ class ReferenceProcess:
     def _open(self, message: dict[str, Any]) -> dict[str, Any]:
         self.device.open_ahead = not message["wait"]
         if self.device.open_ahead:
+            if self.device.armed is not None:  # what waits at the gates goes on
+                self.device.armed(message["first"], message["end"])
             return {"wall_ms": 0.0}
         assert self.device.armed is not None and (self.device.subject_frozen or self.device.launching)
         wall_ms = POLL_MS + self.device.armed(message["first"], message["end"])
@@ -194,7 +200,11 @@ class ReferenceProcess:
         return self._capture(message) | {"batch_ms": self.device.count * (self.run_ms + GATE_MS)}
 
     def _gate_cost(self, _: Any) -> dict[str, Any]:
-        return {"gate_ms": GATE_MS}
+        return {"graph_ms": GATE_MS, "queued_ms": GATE_MS}
+
+    def _as_published(self, message: dict[str, Any]) -> dict[str, Any]:
+        self.published.append(message["trials"])
+        return {"device_ms": self.run_ms + PUBLISHED_MS}
 
     def _batch(self, message: dict[str, Any]) -> dict[str, Any]:
         self.modes.append(message["mode"])
@@ -229,6 +239,8 @@ class Honest:
     # What a solution may do otherwise.
 
     captures = True
+    queues = True
+    """Its launches come to an end though they wait at gates."""
 
     def compute(self, index: int) -> None:
         """One run; what it finds is `put` somewhere."""
@@ -267,6 +279,9 @@ class Honest:
 
     def time(self, message: dict[str, Any]) -> tuple[float, dict[str, Any]]:
         """(milliseconds until the answer, the answer) of a batch in the stream."""
+        if message.get("as_published"):
+            taken_ms = self.run_ms + PUBLISHED_MS
+            return TRIP_MS + message["trials"] * (taken_ms + 0.02), {"device_ms": self.claim(taken_ms)}
         if message["mode"] == "null":
             assert not self.loaded, "overheads are measured before there is foreign code"
             empty_ms = EMPTY_MS * (1 + message["sets"])
@@ -307,17 +322,19 @@ class Honest:
         steps, sets = message["null"], self.device.count
         assert steps in (0, sets)
         self.armed_ms = 0.0
+        gate_ms = GATE_MS + (QUEUED_MS if message["how"] == "queued" else 0.0)
 
         def run(first: int, end: int) -> float:
             if steps:
                 self.armed_ms += (end - first) * (GATE_MS + STEP_MS)
                 return (end - first) * (GATE_MS + STEP_MS)
-            true_ms = self.runs(first, end, GATE_MS)
+            true_ms = self.runs(first, end, gate_ms)
             self.armed_ms += self.claim(true_ms)
             return self.leave_behind(true_ms) if end == sets else 0.0
 
         self.device.armed = run
-        return {"ok": True}
+        blocked = message["how"] == "queued" and not self.queues and not self.device.open_ahead
+        return {"ok": True} | ({"blocked": True} if blocked else {})
 
     def _collect(self, _: Any) -> dict[str, Any]:
         self.device.armed = None

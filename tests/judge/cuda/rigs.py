@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.utils.cpp_extension
 
-from hone.judge.cuda import batches, candidate_host, memory, models, reference_base, reference_checks
+from hone.judge.cuda import batches, candidate_host, memory, models, reference_base, reference_checks, yardsticks
 from hone.judge.cuda import reference_host as reference_host_module
 from hone.judge.cuda.candidate_host import CandidateHost
 from hone.judge.cuda.cupti import CuptiMissingError
@@ -164,7 +164,7 @@ def fake_driver(monkeypatch):
     device = FakeDriver()
     device.install(monkeypatch)
     fake = FakeTorch(device)
-    modules = (memory, models, reference_base, reference_checks, reference_host_module, candidate_host)
+    modules = (memory, models, reference_base, reference_checks, yardsticks, reference_host_module, candidate_host)
     for module in modules:
         monkeypatch.setattr(module, "torch", fake)
     for module in (reference_base, candidate_host):

@@ -132,7 +132,7 @@ def test_a_kernel_with_branches_does_not_bring_launches_back(bench):
     kernel = beside(made, Branches, 5.0)
     DeviceTiming(made.reference, kernel, made.protocol, [{}]).rehearse()
     found = measure_beside(made, upstream=kernel)
-    assert found.clock.baselines_mode == "replay"
+    assert found.clock.baseline_modes["torch_eager"] == "replay"
     assert found.speedup("torch_eager") == pytest.approx(10.0, rel=0.01)
 
 
@@ -153,7 +153,7 @@ def test_a_kernel_beside_a_replay_is_rehearsed_with_as_many_runs_as_its_batches_
     kernel = beside(made, LargeGraphs, 10.0)
     DeviceTiming(made.reference, kernel, made.protocol, [{}]).rehearse()
     found = measure_beside(made, upstream=kernel)
-    assert found.clock.baselines_mode == ("graph" if chain else "replay")
+    assert found.clock.baseline_modes["torch_eager"] == ("graph" if chain else "replay")
 
 
 @pytest.mark.parametrize("chain", [True, False])
@@ -204,7 +204,7 @@ def test_it_is_tried_with_as_many_runs_as_a_much_faster_solution_can_ask_for(ben
     made = bench(run_ms=0.01, sets=64, chain=False)
     made.ground.run_ms = 1.0
     found = measure_beside(made, ("torch_eager",), torch_eager=twin(made, Room, 1.0))
-    assert found.clock.baselines_mode == "replay"
+    assert found.clock.baseline_modes["torch_eager"] == "replay"
 
 
 class Fitful(Honest):

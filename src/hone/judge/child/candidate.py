@@ -50,7 +50,9 @@ class CandidateHost:
         candidate = load_module("hone_candidate", message["source"])
         model_class = getattr(candidate, message["entry_point"])
         with torch.no_grad():
-            self._model = build_model(reference, model_class, message["seed"], message["dtype"])
+            self._model = build_model(
+                reference, model_class, message["seed"], message["dtype"], mode=message["model_mode"]
+            )
         self._order = message["arguments"]
         return {"ok": True}
 

@@ -59,13 +59,30 @@ def seed_all(seed: int) -> None:
     random.seed(seed)
 
 
-def build_model(reference: ModuleType, model_class: Any, seed: int, dtype: str) -> Any:
-    """Seeded as KernelBench does: before `get_init_inputs`, and before the constructor. In training mode."""
+def build_model(
+    reference: ModuleType, model_class: Any, seed: int, dtype: str, *, mode: str = "train", on_gpu: bool = False
+) -> Any:  # fmt: skip
+    """Seeded as KernelBench does: before `get_init_inputs`, and before the constructor.
+
+    Built on the CPU and then moved, as there: weights that are drawn on the CPU are the same for everybody. Tensors
+    among the constructor's arguments are moved before. `mode`: `train`, as KernelBench judges, or `eval`.
+    """
     seed_all(seed)
-    arguments = reference.get_init_inputs()
+    given = reference.get_init_inputs()
+    named = given if isinstance(given, dict) else {}
+    listed = [] if isinstance(given, dict) else given
+    arguments = [_moved(value, on_gpu=on_gpu) for value in listed]
+    others = {name: _moved(value, on_gpu=on_gpu) for name, value in named.items()}
     seed_all(seed)
-    model = model_class(**arguments) if isinstance(arguments, dict) else model_class(*arguments)
-    return model.to(getattr(torch, dtype))
+    model = model_class(*arguments, **others)
+    model = model.to(getattr(torch, dtype))
+    if on_gpu:
+        model = model.cuda()
+    return model.eval() if mode == "eval" else model
+
+
+def _moved(value: Any, *, on_gpu: bool) -> Any:
+    return value.cuda() if on_gpu and isinstance(value, torch.Tensor) else value
 
 
 def set_sizes(module: ModuleType, sizes: Mapping[str, int]) -> None:

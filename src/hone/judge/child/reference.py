@@ -58,7 +58,9 @@ class ReferenceHost:
         self._order, self._loaded = message["arguments"], message
         self._module = load_module("hone_reference", message["reference"])
         set_sizes(self._module, message["sizes"])
-        model = build_model(self._module, self._module.Model, message["seed"], message["dtype"])
+        model = build_model(
+            self._module, self._module.Model, message["seed"], message["dtype"], mode=message["model_mode"]
+        )
         self._models = {"torch_eager": model}
         self._write_parameters(model)
         return {"ok": True}

@@ -51,8 +51,9 @@ class CandidateHost:
 
     def _warm(self, message: Mapping[str, Any]) -> dict[str, Any]:
         if message.get("triton_cache"):
-            os.environ["TRITON_CACHE_DIR"] = message["triton_cache"]
-            os.environ["TMPDIR"] = os.environ["HOME"] = message["triton_cache"]
+            for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TMPDIR", "HOME"):
+                os.environ[name] = message["triton_cache"]
+            os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # workers of its own would be processes
         os.environ["CUDA_VISIBLE_DEVICES"] = message["gpu"]
         allow_tf32(message["tf32"])
         torch.cuda.init()  # type: ignore[no-untyped-call]
@@ -87,9 +88,9 @@ class CandidateHost:
         set_sizes(reference, message["sizes"])
         candidate = load_module("hone_candidate", message["source"])
         model_class = getattr(candidate, message["entry_point"])
-        with torch.device("cuda"):
-            model = build_model(reference, model_class, message["seed"], message["dtype"])
-        self._model = model.cuda()
+        self._model = build_model(
+            reference, model_class, message["seed"], message["dtype"], mode=message["model_mode"], on_gpu=True
+        )
         self._order = message["arguments"]
         driver.synchronize()
         return {"ok": True}
@@ -109,6 +110,8 @@ class CandidateHost:
         return [functools.partial(self._model, *arguments) for arguments in self._arguments[:count]]
 
     def _run(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        if message.get("as_published"):
+            return self._as_published(message)
         if message["mode"] == "null":
             filled = self._outputs.rows()[: message["sets"]]
             elapsed = self._clock.time(lambda: filled.fill_(0))
@@ -126,10 +129,26 @@ class CandidateHost:
         if message["null"]:
             graph = self._clock.null_graph(self._gate, message["null"])
             self._clock.arm(lambda: driver.launch_graph(graph, self._clock.stream), self._gate, message["value"])
+        elif message["how"] == "queued":
+            self._returned = []
+            self._clock.arm(self._queue, self._gate, message["value"])
         else:
             self._clock.arm(self._graph.replay, self._gate, message["value"])
             self._returned = self._captured
         return {"ok": True}
+
+    def _queue(self) -> None:
+        """Put the launches of all runs on the current stream, each behind its gate: no capture, all as ever."""
+        returned = self._returned
+        for run, items in enumerate(self._arguments):
+            if run:  # the first gate has been passed when the clock starts
+                self._gate.wait(self._clock.stream, run)
+            returned.append(self._model(*items))
+
+    def _as_published(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        self._returned = []
+        taken = self._clock.published_ms(self._calls(1)[0], message["trials"], flush=message["flush"])
+        return {"done": message["nonce"], "device_ms": taken}
 
     def _collect(self, _: Mapping[str, Any]) -> dict[str, Any]:
         return {"device_ms": self._clock.collect()}

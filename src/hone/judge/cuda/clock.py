@@ -24,6 +24,8 @@ STORE_SLACK_SHARE = 0.25
 EARLY_SLACK_SHARE = 0.1
 GAP_FACTOR = 1.5
 LEAST_GAP_MS = 0.0002
+SLOW_FACTOR, LEAST_SAMPLES = 1.12, 5
+"""Medians of batches behind gates lie within some three per cent of their fastest samples (H200)."""
 BUSY_SHARE = 0.05
 """Kernels in a graph lie closer or further apart than the baseline's: half of its gap more, and five per cent."""
 
@@ -81,6 +83,14 @@ def lower_half(samples: Sequence[float]) -> list[int]:
     """Places of the lower half, in order."""
     lowest = sorted(range(len(samples)), key=samples.__getitem__)
     return sorted(lowest[: (len(samples) + 1) // 2])
+
+
+def slow_times(samples: Sequence[float]) -> bool:
+    """Whether most samples lie far above the fastest ones, as where a process has a second, slower kind of times."""
+    ordered = sorted(samples)
+    if len(ordered) < LEAST_SAMPLES:
+        return False
+    return ordered[len(ordered) // 2] > SLOW_FACTOR * ordered[len(ordered) // 8]
 
 
 def believable_busy_ms(busy_ms: float, run_ms: float, gap_ms: float) -> bool:

@@ -89,6 +89,11 @@ def allocate_private(nbytes: int) -> int:
     return address.value or 0
 
 
+def free_private(address: int) -> None:
+    """Give back what `allocate_private` gave; waits for the device."""
+    call("cuMemFree_v2", c_void_p(address))
+
+
 def import_memory(descriptor: int, nbytes: int, *, writable: bool) -> int:
     """Address in this process of memory that another one has allocated."""
     handle = c_void_p()

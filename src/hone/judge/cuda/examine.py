@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from hone.judge.compare import Counts
 from hone.judge.cuda.reference import DeviceReference
@@ -13,6 +13,9 @@ from hone.judge.examine import Findings
 from hone.judge.verdict import Verdict
 from hone.records import ErrorFigures, Protocol, Status
 
+YardstickKind = Literal["exact", "sliced", "float32", "none"]
+YARDSTICKS: tuple[YardstickKind, ...] = ("exact", "sliced", "float32", "none")
+"""The best first."""
 PRECISION_FLOOR = {"float64": 1e-12, "float32": 5e-5, "float16": 4e-3, "bfloat16": 3e-2}
 """Relative error that any honest implementation may have: far under that of the next smaller number format."""
 
@@ -24,11 +27,20 @@ class Figures:
     tally: Counts = field(default_factory=Counts)
     exact: float | None = None
     baseline_exact: float | None = None
+    yardstick: YardstickKind | None = None
+    """The worst of all trials."""
 
     def record(self) -> ErrorFigures:
         """As a record."""
-        update = {"exact_error": self.exact, "baseline_exact_error": self.baseline_exact}
+        update = {
+            "exact_error": self.exact, "baseline_exact_error": self.baseline_exact, "yardstick": self.yardstick
+        }  # fmt: skip
         return self.tally.figures().model_copy(update=update)
+
+    def note_yardstick(self, kind: YardstickKind | None) -> None:
+        """What precision was measured against in a trial."""
+        known = [one for one in (self.yardstick, kind) if one is not None]
+        self.yardstick = max(known, key=YARDSTICKS.index, default=None)
 
 
 class DeviceExamination:
@@ -89,6 +101,7 @@ class DeviceExamination:
             subject.run(1, reference)
             subject.store()
             answer = reference.compare(distribution)
+            self._figures.note_yardstick(made.get("yardstick"))
             self._note(answer, made["baseline_error"], distribution)
         return True
 

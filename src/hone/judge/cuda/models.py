@@ -16,11 +16,12 @@ _failed_graphs: list[Any] = []
 """Kept, because PyTorch's allocator goes on to ask them which streams are theirs."""
 
 
-def allow_tf32(allowed: bool) -> None:
-    """Whether float32 matrix products and convolutions may round their inputs to TF32."""
+def allow_tf32(setting: str) -> None:
+    """Whether float32 matrix products and convolutions may round their inputs to TF32: `on`, `off`, or as they are."""
+    if setting == "default":
+        return
     # The older of PyTorch's two interfaces: candidates use it too, and PyTorch refuses a mixture.
-    torch.backends.cuda.matmul.allow_tf32 = allowed
-    torch.backends.cudnn.allow_tf32 = allowed
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = setting == "on"
 
 
 @contextmanager

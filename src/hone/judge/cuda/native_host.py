@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +22,8 @@ class NativeHost:
         self._library: Any = None
         self._graph: Any = None
         self._addresses: list[dict[str, int]] = []
-        self._calls: list[Callable[[], object]] = []
+        self._calls: list[list[Any]] = []
+        """The launcher's arguments for each set, all but the stream."""
         self._clock: Any = None
 
     def act(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,7 +37,8 @@ class NativeHost:
     def _warm(self, message: Mapping[str, Any]) -> dict[str, Any]:
         os.environ["CUDA_VISIBLE_DEVICES"] = message["gpu"]
         driver.open_context()
-        self._clock = Clock(driver.new_stream())
+        # Runs that are no graph go to the default stream, as PyTorch's do: a launcher may leave its argument unused.
+        self._clock, self._capturing = Clock(None), driver.new_stream()
         return {"ok": True}
 
     def _map(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,16 +84,17 @@ class NativeHost:
     def _prepare(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of all sets: `scalars` has one mapping for each."""
         self._calls = [
-            self._call_of([launcher_argument(item, places, scalars) for item in self._signature])
+            [launcher_argument(item, places, scalars) for item in self._signature]
             for places, scalars in zip(self._addresses, message["scalars"], strict=False)
         ]
         return {"ok": True}
 
-    def _call_of(self, arguments: list[Any]) -> Callable[[], object]:
-        launch, stream = self._launch, self._clock.stream
-        return lambda: launch(*arguments, stream)
+    def _launcher(self, run: int, stream: Any = None) -> Callable[[], object]:
+        return functools.partial(self._launch, *self._calls[run], stream)
 
     def _run(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        if message.get("as_published"):
+            return self._as_published(message)
         if message["mode"] == "null":
             words = message["sets"] * self._output_bytes // 4
             elapsed = self._clock.time(lambda: driver.fill_words(self._clock.stream, self._outputs, 0, words))
@@ -98,7 +102,7 @@ class NativeHost:
         if message["mode"] == "replay":
             elapsed = self._clock.time(lambda: driver.launch_graph(self._graph, self._clock.stream))
         else:
-            calls = self._calls[: message["sets"]]
+            calls = [self._launcher(run) for run in range(message["sets"])]
             elapsed = self._clock.time(lambda: [call() for call in calls])
         return self._launch_error() or {"done": message["nonce"], "device_ms": elapsed}
 
@@ -106,8 +110,21 @@ class NativeHost:
         graph, stream = self._graph, self._clock.stream
         if message["null"]:
             graph = self._clock.null_graph(self._gate, message["null"])
-        self._clock.arm(lambda: driver.launch_graph(graph, stream), self._gate, message["value"])
-        return {"ok": True}
+        queued = message["how"] == "queued"
+        work = self._queue if queued else functools.partial(driver.launch_graph, graph, stream)
+        self._clock.arm(work, self._gate, message["value"])
+        return (self._launch_error() if queued else {}) or {"ok": True}
+
+    def _queue(self) -> None:
+        """Put the launches of all runs on the default stream, each behind its gate."""
+        for run in range(len(self._calls)):
+            if run:  # the first gate has been passed when the clock starts
+                self._gate.wait(self._clock.stream, run)
+            self._launcher(run)()
+
+    def _as_published(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        taken = self._clock.published_ms(self._launcher(0), message["trials"], flush=message["flush"])
+        return self._launch_error() or {"done": message["nonce"], "device_ms": taken}
 
     def _collect(self, _: Mapping[str, Any]) -> dict[str, Any]:
         elapsed = self._clock.collect()
@@ -117,20 +134,20 @@ class NativeHost:
         if self._graph is not None:
             driver.destroy_graph(self._graph)
             self._graph = None
-        driver.begin_capture(self._clock.stream)
+        driver.begin_capture(self._capturing)
         try:
-            for run, call in enumerate(self._calls):
-                self._gate.wait(self._clock.stream, run)
-                call()
+            for run in range(len(self._calls)):
+                self._gate.wait(self._capturing, run)
+                self._launcher(run, self._capturing)()
         finally:  # what cannot be captured must leave the stream, and the runtime's last error, as before
             try:
-                self._graph = driver.end_capture(self._clock.stream)
+                self._graph = driver.end_capture(self._capturing)
             finally:
                 error = self._launch_error()
         return error or {"ok": True}
 
     def _spans(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = self._clock.busy_ms(self._calls)
+        answer: dict[str, Any] = self._clock.busy_ms([self._launcher(run) for run in range(len(self._calls))])
         return self._launch_error() or answer
 
     def _launch_error(self) -> dict[str, Any]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hone.judge.confinement import Confinement
 from hone.judge.cuda.plan import DevicePlan, check_memory
-from hone.judge.cuda.sets import Mode, run_count
+from hone.judge.cuda.sets import run_count
 from hone.judge.plan import GIB
 from hone.judge.reference import COMPILE_TIMEOUT_S, SETUP_TIMEOUT_S, ask_reference, reference_failure
 from hone.judge.runner import Runner, RunnerError, Zygote
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
-from hone.records import Protocol, Status
+from hone.records import Mode, Protocol, Status
 
 REGIONS = ("inputs", "outputs", "parameters", "gate")
 SETTLE_LIMIT_S = 5.0
@@ -52,6 +52,8 @@ class DeviceReference:
         self._modes: dict[str, Mode] = {}
         self.graph_run_ms: dict[str, float] = {}
         """Of each baseline that can be a graph, what a run takes without its launches."""
+        self._published_ms: dict[str, float] = {}
+        """Of each baseline what KernelBench's own loop gives, taken once."""
         self.refused: set[str] = set()
         """Distributions of values that the reference gave no usable results for."""
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
@@ -70,6 +72,8 @@ class DeviceReference:
             {
                 "do": "load",
                 "threads": self._protocol.threads,
+                "model_mode": self._protocol.model_mode,
+                "tf32": self._protocol.tf32,
                 **self.plan.reference_message(),
                 "flops": self.plan.definition.flops,
                 "regions": [self.regions[name].message() | {"name": name} for name in REGIONS],
@@ -172,6 +176,26 @@ class DeviceReference:
             raise Verdict(Status.TIMEOUT, f"running took over {limit_s:g} s")
         return float(answer["wall_ms"])
 
+    def open_all_gates(self) -> None:
+        """Let everything go on that still waits at the gate that was closed last."""
+        self._work({"do": "open", "first": 0, "end": self.sets, "limit_s": 0.0, "wait": False})
+
+    def published_ms(self, baseline: str, pilot: int, trials: Callable[[float], int], *, flush: bool) -> float:
+        """Mean milliseconds of a call of the baseline by KernelBench's own loop; taken once for all solutions.
+
+        `trials`: how many, by what a call took in `pilot` trials.
+        """
+        if baseline not in self._published_ms:
+            self._show_new(1)
+            count = trials(self._published(baseline, pilot, flush=flush))
+            self._published_ms[baseline] = self._published(baseline, count, flush=flush)
+        return self._published_ms[baseline]
+
+    def _published(self, baseline: str, trials: int, *, flush: bool) -> float:
+        message = {"do": "as_published", "baseline": baseline, "trials": trials, "flush": flush}
+        limit_s = SETUP_TIMEOUT_S + (trials + 4) * self._protocol.run_timeout_s
+        return float(self._ask(message, limit_s)["device_ms"])
+
     def batch(self, baseline: str, mode: str, runs: int) -> float:
         """One batch over so many of the refreshed sets, a graph's over all; milliseconds of device time."""
         return float(self._work({"do": "batch", "baseline": baseline, "mode": mode, "runs": runs})["device_ms"])
@@ -221,9 +245,10 @@ class DeviceReference:
         self.refresh(seeds.getrandbits(30), seeds.getrandbits(30), sets)
         self.reveal(0, sets)
 
-    def gate_ms(self) -> float:
-        """What each run of a graph loses at its gate."""
-        return float(self._work({"do": "gate_cost"})["gate_ms"])
+    def gate_ms(self) -> dict[Mode, float]:
+        """What each run loses at its gate, in a graph and among queued launches."""
+        taken = self._work({"do": "gate_cost"})
+        return {"graph": float(taken["graph_ms"]), "queued": float(taken["queued_ms"])}
 
     def spans(self, baseline: str) -> dict[str, Any]:
         """`busy_ms` and `kernels` per run, or `missing`."""

@@ -53,7 +53,6 @@ class ReferenceBase:
         """In shared memory: of solutions, then of each existing kernel."""
         self._expected: list[torch.Tensor] = []
         self._exact_model: Any = None
-        self._exact: list[torch.Tensor] | None = None
         self._returned: list[Any] = []
         self._arguments: list[list[Any]] = []
         self._written: list[str] = []
@@ -129,8 +128,10 @@ class ReferenceBase:
         self._module = load_module("hone_reference", message["reference"])
         set_sizes(self._module, message["sizes"])
         self._draws = Draws(self._module.get_inputs)
-        with torch.device("cuda"):
-            model = build_model(self._module, self._module.Model, message["seed"], message["dtype"]).cuda()
+        model = build_model(
+            self._module, self._module.Model, message["seed"], message["dtype"], mode=message["model_mode"],
+            on_gpu=True,
+        )  # fmt: skip
         self._models, self._graphs, self._exact_model = {"torch_eager": model}, {}, None
         if not self._descriptors:
             regions = {item["name"]: Region.read(item) for item in message["regions"]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,21 +13,19 @@ from hone.judge.child.models import (
     seed_all,
 )
 from hone.judge.cuda import driver
-from hone.judge.cuda.checks import DeviceTally, changed_inputs, distance, rounding_slack, scale_of
+from hone.judge.cuda.checks import DeviceTally, changed_inputs, scale_of
 from hone.judge.cuda.memory import DeviceArena
-from hone.judge.cuda.reference_base import ReferenceBase
+from hone.judge.cuda.yardsticks import Yardstick, Yardsticks
 
-EXACT_BYTES = 24 << 30
-EXACT_FLOPS = 1e12
-"""Up to this size the reference is also computed in float64, which takes up to a few hundred milliseconds."""
 ASIDE_BYTES = 4 << 30
 """Results up to this size are copied before they are looked at."""
-ALIKE = 1e-2
-"""Where float64 gives results further off than this, it is another function: chance, or a branch on the data type."""
 
 
-class ReferenceChecks(ReferenceBase):
+class ReferenceChecks(Yardsticks):
     """Answers `trial` and `compare`."""
+
+    _yardstick: Yardstick | None = None
+    """Of the last trial, until its results are compared."""
 
     def _trial(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Inputs in set 0, poisoned outputs, expected results; `usable`: the reference gives numbers for them."""
@@ -39,20 +36,18 @@ class ReferenceChecks(ReferenceBase):
         self._expect(0, scalars, message["forward_seed"])
         usual = message["distribution"] == "as_given"
         finite = all(bool(out.isfinite().all()) for out in self._expected if out.is_floating_point())
-        self._exact = self._exactly(scalars, message["forward_seed"]) if message["exact"] and finite else None
-        base = distance(self._expected, self._exact) if self._exact is not None else None
-        alike = base is None or base < ALIKE
-        if not alike:
-            base = self._exact = None
-        if self._exact is not None:
-            self._slacks[message["distribution"]] = [
-                rounding_slack(want, exact) for want, exact in zip(self._expected, self._exact, strict=True)
-            ]
+        wanted, alike = message["exact"] and finite, True
+        self._yardstick = None
+        if wanted:
+            self._yardstick, alike = self._find_yardstick(scalars, message["forward_seed"])
+        if self._yardstick is not None:
+            self._slacks[message["distribution"]] = self._yardstick.slacks
         driver.synchronize()
         return {
             "scalars": scalars,
             "usable": usual or (finite and alike),
-            "baseline_error": base,
+            "baseline_error": self._yardstick.own_error if self._yardstick else None,
+            "yardstick": (self._yardstick.kind if self._yardstick else "none") if wanted else None,
         }
 
     def _expect(
@@ -70,27 +65,6 @@ class ReferenceChecks(ReferenceBase):
             raise UnexpectedOutput("the reference's outputs are not the definition's")
         self._expected = [out.contiguous() for out in (*returned, *self._written_of(arguments))]
 
-    def _exactly(self, scalars: Mapping[str, Any], forward_seed: int) -> list[torch.Tensor] | None:
-        """The results in float64; absent where that is too large or the reference insists on its own data type."""
-        nbytes = 3 * (self._inputs.region.layout.nbytes + self._outputs.region.layout.nbytes)
-        if nbytes > EXACT_BYTES or self._flops > EXACT_FLOPS:
-            return None
-        try:
-            if self._exact_model is None:
-                self._exact_model = copy.deepcopy(self._models["torch_eager"]).double()
-            arguments = [
-                value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
-                for value in self._arguments_of(0, scalars, fresh=True)
-            ]
-            seed_all(forward_seed)
-            returned = flatten(self._exact_model(*arguments))
-            found = [out.contiguous() for out in (*returned, *self._written_of(arguments))]
-        except (RuntimeError, TypeError, ValueError):  # also PyTorch's out-of-memory error
-            torch.cuda.empty_cache()
-            return None
-        same = [item.shape for item in found] == [item.shape for item in self._expected]
-        return found if same else None
-
     def _compare(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Check the outputs of set 0 against the last trial's, or of some sets against what the reference gives now."""
         tally = DeviceTally()
@@ -100,10 +74,10 @@ class ReferenceChecks(ReferenceBase):
         answer: dict[str, Any] = {"guards": self._guards_hold(), "changed": []}
         if "audit" not in message:
             self._add(tally, 0, message)
-            if self._exact is not None:
-                answer["exact_error"] = distance(list(self._results(0).values()), self._exact)
+            if self._yardstick is not None:
+                answer["exact_error"] = self._yardstick.error_of(list(self._results(0).values()))
             answer["changed"] = self._changed(0)
-            self._expected, self._exact = [], None
+            self._expected, self._yardstick = [], None
         for index in audited:
             answer["changed"] += self._changed(index)
             self._expect(index, self._scalars[index], self._seed, before=range(index) if message.get("random") else ())
@@ -140,10 +114,6 @@ class ReferenceChecks(ReferenceBase):
         """What a solution has left in a set: the outputs, then the inputs that the reference writes to."""
         places = self._inputs.sets[index]
         return self._outputs.sets[index] | {name: places[name] for name in self._written}
-
-    def _written_of(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
-        """Of forward's arguments those that it has written to."""
-        return [value for name, value in zip(self._order, arguments, strict=True) if name in self._written]
 
     def _guards_hold(self) -> bool:
         """Whether nothing was written between the tensors of any set."""

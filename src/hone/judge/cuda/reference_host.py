@@ -26,7 +26,7 @@ class ReferenceHost(ReferenceChecks):
 
     def _refresh(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """New inputs for some sets, hidden until `reveal`; poisoned outputs; the plain numbers, one mapping a set."""
-        self._returned, self._expected, self._exact = [], [], None
+        self._returned, self._expected, self._yardstick = [], [], None
         self._seed = message["forward_seed"]
         self._count = count = message["sets"]
         self._scalars = self._fill_hidden(0, count, message["seed"], message["distribution"])
@@ -155,13 +155,32 @@ class ReferenceHost(ReferenceChecks):
         return answer
 
     def _gate_cost(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        """Milliseconds that a batch of graphs loses at each run's gate: a batch of nothing but open gates."""
+        """Milliseconds that a batch loses at each run's gate: batches of nothing but gates."""
         count = self._count
         graph = self._clock.gates_graph(self._own_gate, count)
         self._open_own_gates()
         taken = [self._clock.time(lambda: driver.launch_graph(graph, self._clock.stream)) for _ in range(GATE_BATCHES)]
         driver.destroy_graph(graph)
-        return {"gate_ms": sorted(taken)[GATE_BATCHES // 2] / count}
+        queued = [self._queued_gates_ms(count) for _ in range(GATE_BATCHES)]
+        middle = GATE_BATCHES // 2
+        return {"graph_ms": sorted(taken)[middle] / count, "queued_ms": sorted(queued)[middle] / count}
+
+    def _queued_gates_ms(self, count: int) -> float:
+        """Milliseconds of a batch of gates that wait behind the first one, and are all opened at once."""
+        value = self._close_gates(self._own_gate)
+
+        def wait() -> None:
+            for run in range(1, count):
+                self._own_gate.wait(self._clock.stream, run)
+
+        self._clock.arm(wait, self._own_gate, value)
+        self._open_gates(self._own_gate, 0, count)
+        return self._clock.collect()
+
+    def _as_published(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        self._returned = []
+        call = functools.partial(self._models[message["baseline"]], *self._arguments[0])
+        return {"device_ms": self._clock.published_ms(call, message["trials"], flush=message["flush"])}
 
     def _spans(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._returned = []

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from hone.judge.cuda.examine import DeviceExamination, Figures
 from hone.judge.cuda.gpu import Gpu, held_gpu, visible_gpus
@@ -15,18 +15,22 @@ from hone.judge.cuda.plan import DevicePlan, make_device_plan
 from hone.judge.cuda.reference import DeviceReference
 from hone.judge.cuda.subject import DeviceSubject
 from hone.judge.cuda.timed_batches import EAGER
-from hone.judge.cuda.timing import DeviceTiming
+from hone.judge.cuda.timing import ALL_MODES, UNCAPTURED, DeviceTiming
 from hone.judge.examine import Findings
 from hone.judge.gold import gold_solution
 from hone.judge.kernels import BesideError, KernelBaselines
-from hone.judge.needs import uses_triton
+from hone.judge.needs import compiles_when_run
+from hone.judge.protocols.kernelbench import measure_as_published
 from hone.judge.runner import Zygote
 from hone.judge.session import BaseSession, Case, check_build
 from hone.judge.verdict import UnsuitedVerdict, Verdict
-from hone.records import Protocol, Status
+from hone.records import Finding, Mode, Protocol, Status
 from hone.scratch import ScratchFolder
 
 HELD_OUT_TRIALS = 1
+BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)
+"""What trying to capture a solution may bring about: judged again in a process where nothing is captured."""
+ANY_RULE = ("below_floor", "slow_times")
 
 
 class DeviceSession(BaseSession):
@@ -44,6 +48,8 @@ class DeviceSession(BaseSession):
         self._by_reference = ""
         """Why PyTorch's baseline, though it is no chain, has no process of its own."""
         self._gpu: Gpu | None = None
+        self._attempts = 1
+        """At taking times, of the solution at hand."""
 
     def __enter__(self) -> Self:
         variables = {
@@ -75,7 +81,7 @@ class DeviceSession(BaseSession):
             raise self._refused[case.workload.id]
         try:
             with ScratchFolder("triton") as folder:
-                scratch = Path(folder) if uses_triton(case.solution) else None
+                scratch = Path(folder) if compiles_when_run(case.solution) else None
                 self._examine(case, findings, scratch)
         except Verdict as verdict:
             if not verdict.status.resolved or isinstance(verdict, BesideError):
@@ -105,11 +111,32 @@ class DeviceSession(BaseSession):
                 if early is not None:
                     early.close()
                 raise
-            self._judge(case, subject, reference, findings, figures)
+            try:
+                self._judge(case, subject, reference, findings, figures)
+            except Verdict as verdict:
+                # A capture may have broken what is right in PyTorch's ordinary environment.
+                if not subject.captured or isinstance(verdict, BesideError) or verdict.status not in BY_CAPTURES:
+                    raise
+                fresh = self._subject(case, scratch)
+                self._judge(case, fresh, self._reference(case, chosen), findings, figures, UNCAPTURED)
+        self._again_if_slow(case, findings, scratch)
+
+    def _again_if_slow(self, case: Case, findings: Findings, scratch: Path | None) -> None:
+        """Take times once more, in fresh processes of all sides: some have a second, slower kind of times."""
+        first = findings.performance
+        if first is None or first.clock is None or "slow_times" not in first.findings or first.clock.attempts > 1:
+            return
+        self._drop_references()
+        self._attempts = 2
+        try:
+            self._examine(case, findings, scratch)
+        finally:
+            self._attempts = 1
 
     def _judge(
-        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, figures: Figures
-    ) -> None:
+        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, figures: Figures,
+        modes: Sequence[Mode] = ALL_MODES,
+    ) -> None:  # fmt: skip
         try:
             findings.confinement = subject.confinement
             self._warn_once(subject.confinement)
@@ -123,16 +150,8 @@ class DeviceSession(BaseSession):
             if held_out:
                 return
             if self.protocol.timing:
-                with findings.phase("baselines"):
-                    assert self._kernels is not None
-                    kernels = self._kernels
-                    usable = self._usable_baselines(case, reference, kernels, findings)
-                    findings.remark = "\n".join(filter(None, (findings.remark, self._by_reference)))
-                with findings.phase("timing"):
-                    timing = functools.partial(
-                        DeviceTiming, reference, subject, self.protocol, examination.scalars, kernels.ready
-                    )
-                    self._time(lambda names: timing().measure(names, self.gpu), usable, kernels, findings)
+                self._take_times(case, subject, reference, findings, examination.scalars, modes)
+                self._note_doubts(case, findings)
             if self.protocol.profile:
                 with findings.phase("profile"):
                     findings.profile = self._profile(reference, subject)
@@ -144,6 +163,42 @@ class DeviceSession(BaseSession):
             raise
         finally:
             subject.close()
+
+    def _take_times(
+        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings,
+        scalars: list[dict[str, Any]], modes: Sequence[Mode],
+    ) -> None:  # fmt: skip
+        with findings.phase("baselines"):
+            assert self._kernels is not None
+            kernels = self._kernels
+            usable = self._usable_baselines(case, reference, kernels, findings)
+            findings.remark = "\n".join(filter(None, (findings.remark, self._by_reference)))
+        published = None
+        if self.protocol.as_published:  # first: nothing has been captured yet
+            with findings.phase("as_published"):
+                names = [name for name in usable if name not in case.kernels]
+                version = self.protocol.as_published
+                published = measure_as_published(reference, subject, scalars, names, version)
+        with findings.phase("timing"):
+            timing = functools.partial(
+                DeviceTiming, reference, subject, self.protocol, scalars, kernels.ready, modes
+            )  # fmt: skip
+            self._time(lambda names: timing().measure(names, self.gpu), usable, kernels, findings)
+        performance = findings.performance
+        assert performance is not None and performance.clock is not None
+        clock = performance.clock.model_copy(update={"attempts": self._attempts})
+        findings.performance = performance.model_copy(update={"as_published": published, "clock": clock})
+
+    def _note_doubts(self, case: Case, findings: Findings) -> None:
+        """What else makes the time of a correct solution doubtful under the rule `hone`."""
+        performance, errors = findings.performance, findings.errors
+        assert performance is not None
+        if self.protocol.rule != "hone":
+            kept = tuple(item for item in performance.findings if item in ANY_RULE)
+            findings.performance = performance.model_copy(update={"findings": kept})
+            return
+        doubts: tuple[Finding, ...] = ("precision_unchecked",) if errors and errors.yardstick == "none" else ()
+        findings.performance = performance.model_copy(update={"findings": (*performance.findings, *doubts)})
 
     def _compile(self, case: Case, reference: DeviceReference, scratch: Path) -> None:
         """Let a throw-away process run the solution once, so that its compiler leaves everything in `scratch`."""

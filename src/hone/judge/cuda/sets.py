@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from hone.judge.layout import Layout
+from hone.records import Mode
 
-Mode = Literal["stream", "replay", "graph"]
-"""How a side is timed, the best last: its launches one by one; a graph of one run, on inputs that are shown before; a
-graph whose runs wait at gates for theirs."""
-MODES: tuple[Mode, ...] = ("stream", "replay", "graph")
 MOST_SETS = 256
 """As many as there are gates in the shared memory, see `batches.Gate`."""
 BATCH_MS = 3.0
@@ -27,6 +24,19 @@ ARENA_BYTES = 16 << 30
 """What all sets may take together, unless two already take more."""
 PAGE = 2 << 20
 """Device memory is shared in multiples of this."""
+
+
+@dataclass(frozen=True)
+class BatchShape:
+    """How a side's batches are timed, and how many runs each has."""
+
+    mode: Mode
+    runs: int
+
+    @property
+    def gated(self) -> bool:
+        """Whether its launches wait for their inputs, so that none of its host's work is in its time."""
+        return self.mode in ("graph", "queued")
 
 
 @dataclass(frozen=True)

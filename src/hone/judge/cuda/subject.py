@@ -13,20 +13,23 @@ from hone.judge.confinement import Confinement
 from hone.judge.cuda.clock import Observation, Overhead
 from hone.judge.cuda.plan import DevicePlan
 from hone.judge.cuda.reference import REGIONS, DeviceReference, close_all
-from hone.judge.cuda.sets import Mode
+from hone.judge.cuda.sets import BatchShape
 from hone.judge.environment import oom_kills
 from hone.judge.plan import GIB
 from hone.judge.runner import END_TIMEOUT_S, Runner, RunnerError, RunnerTimeoutError, Zygote
 from hone.judge.subject import KINDS, TABLE_CHARACTERS, module_message, native_message, verdict_of
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
-from hone.records import Protocol, Solution, Status
+from hone.records import Mode, Protocol, Solution, Status
 
 SETUP_TIMEOUT_S = 20.0
 """Beside the limit of one batch: what constructors get."""
 LAUNCHED_WITHIN_S = 1.0
 QUIET_WITHIN_S = 0.1
 """Within these times a graph that waits at its gate is launched and leaves the GPU to others, or it is not used."""
+NOT_LAUNCHED = "its launches do not come to an end while they wait: it waits for the GPU, or they are too many"
+RESTLESS = "its graph takes turns on the GPU while it waits"
+NO_ROOM = "there is no memory for a batch of it"
 REHEARSALS = 3
 """So often it must do so before there is a solution: one with the same graph is not accused of what chance does."""
 CALIBRATIONS = 7
@@ -45,10 +48,13 @@ class DeviceSubject:
 
         `scratch` is a folder with what a compiler left there; with `compiling` it is filled, and nothing is judged.
         """
-        self.mode: Mode = "stream"
-        """Of a baseline: how it can be timed, after `DeviceTiming.rehearse`."""
-        self.graph_run_ms = 0.0
-        """What a run took when it was first tried as a graph, by its own account; a baseline's rehearsal."""
+        self.shape = BatchShape("stream", 1)
+        """Of a baseline: how it is timed, after `DeviceTiming.rehearse`."""
+        self.device_run_ms = 0.0
+        """What a run took when it was first tried behind a gate, by its own account, launches left out."""
+        self.captured = False
+        """A capture has been tried in this process."""
+        self._launching_s = 0.0
         self._protocol = protocol
         self._solution = solution
         self._artifact = artifact
@@ -62,7 +68,8 @@ class DeviceSubject:
             scratch=str(scratch) if compiling and scratch else "",
         )  # fmt: skip
         self._gate = 0
-        self._timeout_s = protocol.build_timeout_s if compiling else protocol.run_timeout_s
+        self._compiling = compiling
+        self._has_run = False
         self._runner: Runner = zygote.spawn("cuda_native" if artifact else "cuda_candidate", {}, confinement)
         self._runner.begin(
             {"do": "warm", "gpu": gpu, "tf32": protocol.tf32, "triton_cache": str(scratch) if scratch else ""},
@@ -125,9 +132,9 @@ class DeviceSubject:
         usual = _usual(walls, [seen.settle_ms for seen in found])
         self._graph_overhead = replace(usual, collect_ms=max(seen.collect_ms for seen in found))
 
-    def overhead(self, mode: str, sets: int) -> Overhead:
-        """What `calibrate` found for `stream` or `graph`, and for copying the results of so many sets."""
-        chosen = self._graph_overhead if mode == "graph" else self._overhead
+    def overhead(self, shape: BatchShape, sets: int) -> Overhead:
+        """What `calibrate` found for batches behind gates or in the stream, and for copying the results of a batch."""
+        chosen = self._graph_overhead if shape.gated else self._overhead
         return replace(chosen, store_ms=_between(self._store_ms, sets), early_ms=_between(self._early_ms, sets))
 
     @staticmethod
@@ -146,66 +153,89 @@ class DeviceSubject:
             taken.append(self.store())
         return max(taken)
 
-    def arm(self, reference: DeviceReference, sets: int, *, null: bool = False) -> None:
-        """Let it put its graph behind the gate, then stop it: none of its host code runs until `collect`.
+    def arm(self, reference: DeviceReference, sets: int, mode: Mode = "graph", *, null: bool = False) -> None:
+        """Let it put a batch behind its gates, then stop it: none of its host code runs until `collect`.
 
-        `null`: a graph of as many empty steps instead.
+        `graph`: one launch of its graph; `queued`: the launches of all runs; `null`: a graph of as many empty steps.
         """
-        message = {"do": "arm", "null": sets if null else 0, "value": reference.close_gates(sets, self._gate)}
-        self._ask(message, SETUP_TIMEOUT_S, "launching its graph")
-        self._freeze("launching its graph")
+        value = reference.close_gates(sets, self._gate)
+        self._ask(self._arming(mode, value, sets if null else 0), SETUP_TIMEOUT_S, "launching a batch")
+        self._freeze("launching a batch")
         reference.settle()  # what runs now has not waited for its gate: it may wait for inputs
 
-    def waits_quietly(self, reference: DeviceReference, sets: int) -> bool:
-        """Whether its graph, launched behind closed gates, leaves the GPU to others; then it is let run.
+    @staticmethod
+    def _arming(mode: Mode, value: int, null: int = 0) -> dict[str, Any]:
+        return {"do": "arm", "how": mode, "null": null, "value": value}
 
-        Many with parallel branches take their turns on the GPU even while they wait: they cannot be timed behind a
-        gate.
+    def waits_quietly(self, reference: DeviceReference, sets: int, mode: Mode) -> str:
+        """Let it launch a batch behind closed gates, then run; why it does not leave the GPU to others, else empty.
+
+        Many graphs with parallel branches take their turns on the GPU even while they wait, and a forward that waits
+        for the GPU never comes to its end: they cannot be timed behind a gate.
         """
+        problem = ""
         try:
-            value = reference.close_gates(sets, self._gate)
-            self._runner.begin({"do": "arm", "null": 0, "value": value}, SETUP_TIMEOUT_S)
+            self._runner.begin(self._arming(mode, reference.close_gates(sets, self._gate)), SETUP_TIMEOUT_S)
             try:
                 answer = self._runner.finish(LAUNCHED_WITHIN_S)
             except RunnerTimeoutError:
-                quiet = False
-                reference.open_gates(0, sets, self._timeout_s)
-                answer = self._runner.finish(SETUP_TIMEOUT_S)
+                problem = NOT_LAUNCHED
+                reference.open_gates(0, sets, 0.0, wait=False)
+                answer = self._runner.finish(SETUP_TIMEOUT_S + self._run_limit_s)
             else:
                 self._runner.freeze()
-                quiet = reference.idle_within(QUIET_WITHIN_S)
-                reference.open_gates(0, sets, self._timeout_s)
+                problem = "" if reference.idle_within(QUIET_WITHIN_S) else RESTLESS
+                reference.open_gates(0, sets, self._run_limit_s)
         except RunnerError as error:
-            raise self._verdict(error, "launching its graph", SETUP_TIMEOUT_S) from None
+            raise self._verdict(error, "launching a batch", SETUP_TIMEOUT_S) from None
         self._check(answer)
         claimed_ms, _ = self.collect()
-        self.graph_run_ms = self.graph_run_ms or claimed_ms / sets
-        self.store()
-        return quiet
+        self.device_run_ms = self.device_run_ms or claimed_ms / sets
+        return problem
 
-    def run_graph(self, reference: DeviceReference, sets: int) -> bool:
-        """Let it launch its graph with open gates, and wait for the end; false where there is no room for it.
+    def run_open(self, reference: DeviceReference, sets: int, mode: Mode) -> str:
+        """Let it launch a batch with open gates, and wait for the end; why there is no room for it, else empty.
 
         The first launch brings a graph to the GPU. It takes so much room that one of a few thousand kernels would have
-        to begin before it is launched as a whole.
+        to begin before it is launched as a whole. And PyTorch takes the memory for the results of all runs.
         """
-        message = {"do": "arm", "null": 0, "value": self.open_gates(reference, sets)}
+        message = self._arming(mode, self.open_gates(reference, sets))
+        started = time.perf_counter()
         try:
-            self._ask(message, SETUP_TIMEOUT_S + self._timeout_s, "launching its graph")
+            self._ask(message, SETUP_TIMEOUT_S + self._run_limit_s, "launching a batch")
         except Verdict as verdict:
             if verdict.status is not Status.OUT_OF_MEMORY:
                 raise
-            self._freeze("launching its graph")
-            return False
-        self._freeze("launching its graph")
-        reference.open_gates(0, sets, self._timeout_s)
+            self._freeze("launching a batch")
+            return NO_ROOM
+        self._launching_s = (time.perf_counter() - started) / sets
+        self._freeze("launching a batch")
+        reference.open_gates(0, sets, self._run_limit_s)
         self.collect()
-        return True
+        return ""
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process has not been ended."""
+        return self._runner.alive
+
+    @property
+    def launching_s(self) -> float:
+        """Seconds that its host took for the launches of one run, in the last batch with open gates."""
+        return self._launching_s
+
+    @property
+    def _run_limit_s(self) -> float:
+        """Of one batch. In a process's first one compilers run, and cuDNN tries out what is fastest."""
+        if self._compiling:
+            return self._protocol.build_timeout_s
+        first_s = 0.0 if self._has_run else self._protocol.first_run_timeout_s
+        return max(self._protocol.run_timeout_s, first_s)
 
     def run_armed(self, reference: DeviceReference, sets: int) -> Observation:
         """Show the inputs, then open the gates; the claim is not known before `collect`."""
         early_ms = reference.reveal(0, sets) + reference.settle()
-        wall_ms = reference.open_gates(0, sets, self._timeout_s)
+        wall_ms = reference.open_gates(0, sets, self._run_limit_s)
         return Observation(0.0, wall_ms, reference.settle(), early_ms=early_ms)
 
     def collect(self) -> tuple[float, float]:
@@ -220,7 +250,7 @@ class DeviceSubject:
         if not self.copies_outputs:
             return 0.0
         started = time.perf_counter()
-        self._ask({"do": "store"}, SETUP_TIMEOUT_S + self._timeout_s, "copying its results")
+        self._ask({"do": "store"}, SETUP_TIMEOUT_S + self._run_limit_s, "copying its results")
         self._freeze("copying its results")
         return (time.perf_counter() - started) * 1e3
 
@@ -232,7 +262,7 @@ class DeviceSubject:
         else:
             message |= module_message(self._solution, self._protocol, plan)
             message |= {"extensions": {key: str(path) for key, path in self._extensions.items()}}
-        self._ask(message, SETUP_TIMEOUT_S + self._timeout_s, "loading")
+        self._ask(message, SETUP_TIMEOUT_S + self._run_limit_s, "loading")
 
     def prepare(self, seed: int, scalars: Sequence[Mapping[str, Any]]) -> None:
         """Seed the next batch, then stop: inputs are only written while it cannot look at them."""
@@ -244,7 +274,24 @@ class DeviceSubject:
 
         It is stopped before and afterwards. Results are not copied yet: see `store`.
         """
-        return self._timed({"mode": mode, "sets": sets}, reference)
+        seen = self._timed({"mode": mode, "sets": sets}, reference)
+        self._has_run = True
+        return seen
+
+    def as_published(self, trials: int, *, flush: bool) -> tuple[float, float]:
+        """KernelBench's own loop over set 0: mean milliseconds of a call by its own account, and by the judge's clock.
+
+        The latter counts all that the loop does; `flush`: as branch main, which writes over the L2 cache.
+        """
+        limit_s = SETUP_TIMEOUT_S + (trials + 4) * self._run_limit_s
+        try:
+            elapsed_ns, answer = self._runner.time_run(
+                {"as_published": True, "trials": trials, "flush": flush}, limit_s
+            )
+        except RunnerError as error:
+            raise self._verdict(error, "running as published", limit_s) from None
+        self._check(answer)
+        return self._claim(answer), elapsed_ns / 1e6 / trials
 
     def open_gates(self, reference: DeviceReference, sets: int) -> int:
         """Let a graph that it has not launched yet run as soon as it is; the value that says it is done."""
@@ -255,15 +302,16 @@ class DeviceSubject:
     def capture(self) -> bool:
         """Whether a batch could be made a graph; a solution that does not survive the attempt has failed."""
         try:
-            answer = self._runner.ask({"do": "capture"}, SETUP_TIMEOUT_S + self._timeout_s, LARGE_BYTES)
+            self.captured = True
+            answer = self._runner.ask({"do": "capture"}, SETUP_TIMEOUT_S + self._run_limit_s, LARGE_BYTES)
             self._runner.freeze()
         except RunnerError as error:
-            raise self._verdict(error, "being captured as a graph", SETUP_TIMEOUT_S + self._timeout_s) from None
+            raise self._verdict(error, "being captured as a graph", SETUP_TIMEOUT_S + self._run_limit_s) from None
         return "error" not in answer
 
     def spans(self) -> dict[str, Any]:
         """`busy_ms` and `kernels` per run as its own process saw them, or `missing`."""
-        answer = self._ask({"do": "spans"}, 2 * self._timeout_s, "running under CUPTI")
+        answer = self._ask({"do": "spans"}, 2 * self._run_limit_s, "running under CUPTI")
         self._freeze("running under CUPTI")
         busy, kernels = answer.get("busy_ms"), answer.get("kernels")
         if isinstance(busy, (int, float)) and isinstance(kernels, int) and busy > 0 and kernels > 0:
@@ -272,7 +320,7 @@ class DeviceSubject:
 
     def profile(self) -> str:
         """PyTorch's operator table of one forward, as the candidate's process gives it."""
-        answer = self._ask({"do": "profile"}, SETUP_TIMEOUT_S + self._timeout_s, "profiling")
+        answer = self._ask({"do": "profile"}, SETUP_TIMEOUT_S + self._run_limit_s, "profiling")
         return str(answer.get("table", ""))[:TABLE_CHARACTERS]
 
     def close(self) -> None:
@@ -281,9 +329,10 @@ class DeviceSubject:
 
     def _timed(self, message: dict[str, Any], reference: DeviceReference) -> Observation:
         try:
-            elapsed_ns, answer = self._runner.time_run(message, self._timeout_s)
+            elapsed_ns, answer = self._runner.time_run(message, self._run_limit_s)
         except RunnerError as error:
-            raise self._verdict(error, "running", self._timeout_s) from None
+            doing = "running" if self._has_run or message["mode"] == "null" else "its first run"
+            raise self._verdict(error, doing, self._run_limit_s) from None
         self._check(answer)
         settle_ms = reference.settle()
         return Observation(self._claim(answer), elapsed_ns / 1e6, settle_ms)

@@ -9,20 +9,34 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
+from hone.judge.clocks import CLOCKS, DeviceClock
+from hone.judge.clocks.base import Attempt
 from hone.judge.compare import Counts
 from hone.judge.cuda.clock import Observation
 from hone.judge.cuda.reference import DeviceReference
-from hone.judge.cuda.sets import Mode
+from hone.judge.cuda.sets import BatchShape
 from hone.judge.cuda.subject import DeviceSubject
 from hone.judge.examine import SOLUTION
 from hone.judge.kernels import blamed_on
 from hone.judge.verdict import Verdict
-from hone.records import Protocol, Status
+from hone.records import Mode, Protocol, Status
 
 EAGER = "torch_eager"
 AUDITED_SETS = 6
 PART_S = 0.002
 """By then the GPU has begun with what it was let through."""
+STREAM = BatchShape("stream", 1)
+"""One run, because inputs are shown to all of a batch's runs at once there, and a launch that does the work of several
+would be quicker than they are."""
+OTHER_RESULTS = "it gives other results there"
+
+
+class OtherResultsError(Exception):
+    """Wrong results of a side in a way of timing that is not PyTorch's ordinary one: says nothing about the side."""
+
+    def __init__(self, name: str, mode: Mode, detail: str) -> None:
+        self.name, self.mode, self.detail = name, mode, detail
+        super().__init__(f"{name} in {mode}: {detail}")
 
 
 class TimedBatches:
@@ -41,23 +55,23 @@ class TimedBatches:
         self._kernels = kernels or {}
         self._protocol = protocol
         self._sets = 1
-        """Runs of a batch that is a graph."""
-        self._stream_runs = 1
-        """Of one in the stream: one, because inputs are shown to all of a batch's runs at once there, and a launch that
-        does the work of several would be quicker than they are."""
+        """Runs of a batch behind gates, as far as a side can have so many."""
         self._fresh_runs = 1
         """Runs that the newest inputs are for."""
         self._scalars = scalars[:1]
-        self._modes: dict[str, Mode] = {}
+        self._shapes: dict[str, BatchShape] = {}
         """Of each side; a name that is not there is timed in the stream."""
         self._forward_seed = 0
 
-    def _mode(self, name: str) -> Mode:
-        return self._modes.get(name, "stream")
+    def _shape(self, name: str) -> BatchShape:
+        return self._shapes.get(name, STREAM)
 
     def _runs(self, name: str) -> int:
         """Of each of a side's batches."""
-        return {"graph": self._sets, "replay": 1, "stream": self._stream_runs}[self._mode(name)]
+        return self._shape(name).runs
+
+    def _clock(self, name: str) -> DeviceClock:
+        return CLOCKS[self._shape(name).mode]
 
     @property
     def _sides(self) -> Mapping[str, DeviceSubject]:
@@ -79,7 +93,7 @@ class TimedBatches:
         scalars = self._reference.refresh(seed, self._forward_seed, runs, distribution)
         self._fresh_runs = runs
         known = self._scalars[:runs]
-        if scalars != known and self._modes:
+        if scalars != known and any(shape.mode != "stream" for shape in self._shapes.values()):
             raise Verdict(Status.MACHINE_ERROR, "plain numbers among the inputs change, a graph has them fixed")
         if scalars != known:  # numbers that change with the seed: rare, and then known to it too early
             self._scalars = scalars
@@ -98,47 +112,66 @@ class TimedBatches:
         if fresh or self._fresh_runs != self._runs(name):
             self._refresh(self._subject, self._runs(name))
         self._reveal()  # again where not fresh: others may have changed what they were shown
-        return self._reference.batch(name, self._mode(name), self._runs(name))
+        return self._reference.batch(name, self._shape(name).mode, self._runs(name))
 
     def _side_batch(self, name: str, *, audit: bool, glance: bool = False) -> Observation:
         """One batch, and its audit while it is stopped; Python's results have to be copied by itself before."""
-        reference, subject = self._reference, self._sides[name]
-        graph = self._mode(name) == "graph"
-        self._prepare(subject)
-        self._launch(subject, name)
-        self._refresh(subject, self._runs(name))
-        if graph:
-            seen = subject.run_armed(reference, self._sets)
-        else:
-            early_ms = self._reveal()
-            seen = replace(subject.run(self._runs(name), reference, self._mode(name)), early_ms=early_ms)
+        subject, clock, runs = self._sides[name], self._clock(name), self._runs(name)
+        self._prepare(subject, runs)
+        clock.launch(subject, self._reference, runs)
+        self._refresh(subject, runs)
+        seen = clock.run(subject, self._reference, runs, self._reveal)
         looks_at = AUDITED_SETS if audit else int(glance)
         if looks_at and not subject.copies_outputs:
             self._audit(name, looks_at)
-        if graph:
-            claimed_ms, collect_ms = subject.collect()
-            seen = replace(seen, claimed_ms=claimed_ms, collect_ms=collect_ms if subject.copies_outputs else 0.0)
+        seen = clock.claim(subject, seen)
         if subject.copies_outputs:
             seen = replace(seen, store_ms=subject.store())
             if looks_at:
                 self._audit(name, looks_at)
         return seen
 
-    def _launch(self, subject: DeviceSubject, name: str) -> None:
-        """Put a graph behind closed gates; open those of one that is launched only when its inputs are there."""
-        if self._mode(name) == "graph":
-            subject.arm(self._reference, self._sets)
-        elif self._mode(name) == "replay":
-            subject.open_gates(self._reference, 1)
+    def _try_out(self, name: str, shape: BatchShape) -> str:
+        """Why a side cannot be timed so, empty when it can; afterwards it is ready for batches of that shape.
+
+        Its results are audited: those that capture, or let launches pile up, must give what the same calls give else.
+        """
+        side, clock = self._sides[name], CLOCKS[shape.mode]
+        self._prepare(side, shape.runs)
+        for attempt in clock.attempts(side, self._reference, shape.runs):
+            self._prepare(side, shape.runs)
+            self._refresh(side, shape.runs)
+            self._reveal()
+            if problem := self._attempted(side, attempt):
+                return problem
+        side.store()
+        self._shapes[name] = shape
+        try:
+            self._audit(name, AUDITED_SETS)
+        except OtherResultsError as error:
+            return f"{OTHER_RESULTS}: {error.detail}"
+        finally:
+            del self._shapes[name]
+        return ""
+
+    def _attempted(self, side: DeviceSubject, attempt: Attempt) -> str:
+        """What the attempt says; a failure inside is a reason too, as long as the process is well."""
+        try:
+            return attempt()
+        except Verdict as verdict:
+            if not side.alive or not verdict.status.resolved or verdict.status is Status.TIMEOUT:
+                raise
+            self._reference.open_all_gates()  # launches may still wait there
+            return verdict.detail.strip().rpartition("\n")[2][:200]
 
     def _audit(self, name: str, count: int) -> None:
         """Check outputs of the batch that was just timed: of so many runs, and where it is more than one, both ends."""
         runs = self._runs(name)
         some = random.SystemRandom().sample(range(runs), min(count, runs))
         ends = {0, runs - 1} if count > 1 else set()
-        self._check(sorted({*ends, *some}))
+        self._check(name, sorted({*ends, *some}))
 
-    def _check(self, audited: Sequence[int], distribution: str = "as_given") -> None:
+    def _check(self, name: str, audited: Sequence[int], distribution: str = "as_given") -> None:
         answer = self._reference.compare(distribution, audit=audited)
         if not answer["guards"]:
             raise Verdict(Status.RUNTIME_ERROR, "it wrote outside its outputs in a timed run")
@@ -148,6 +181,8 @@ class TimedBatches:
         if answer["wrong"]:
             tally = Counts()
             tally.merge(answer)
+            if (mode := self._shape(name).mode) != "stream":
+                raise OtherResultsError(name, mode, tally.sentence())
             raise Verdict(Status.WRONG_VALUE, f"wrong in a timed run though right before: {tally.sentence()}")
 
     def _split_audit(self) -> None:
@@ -160,14 +195,15 @@ class TimedBatches:
         chance = random.SystemRandom()
         usable = [name for name in self._protocol.distributions if name not in reference.refused]
         values = chance.choice(usable) if usable and self._protocol.rule == "hone" else "as_given"
-        end, graph = self._runs(SOLUTION), self._mode(SOLUTION) == "graph"
-        first = chance.randint(1, max(1, end - 1)) if graph else end
-        self._prepare(subject)
-        self._launch(subject, SOLUTION)
+        shape, clock = self._shape(SOLUTION), self._clock(SOLUTION)
+        end, gated = shape.runs, shape.gated
+        first = chance.randint(1, max(1, end - 1)) if gated else end
+        self._prepare(subject, end)
+        clock.launch(subject, reference, end)
         self._refresh(subject, end, values)
         self._reveal()
-        if not graph:
-            subject.run(first, reference, self._mode(SOLUTION))
+        if not gated:
+            subject.run(first, reference, shape.mode)
         else:
             reference.open_gates(0, first, self._protocol.run_timeout_s)
             time.sleep(PART_S)
@@ -176,24 +212,24 @@ class TimedBatches:
             raise Verdict(Status.RUNTIME_ERROR, "it wrote outside its outputs: to those of runs that had not begun")
         some = chance.sample(range(end), min(AUDITED_SETS, end))
         audited = sorted({0, end - 1, *some})
-        if graph:
+        if gated:
             reference.refresh_rest(first, chance.getrandbits(30), values)
             if first < end:
                 reference.reveal(first, end)
                 reference.open_gates(first, end, self._protocol.run_timeout_s)
                 reference.settle()
             if not subject.copies_outputs:
-                self._check(audited, values)  # while it sleeps
+                self._check(SOLUTION, audited, values)  # while it sleeps
             subject.collect()
         subject.store()
-        if subject.copies_outputs or not graph:
-            self._check(audited, values)
+        if subject.copies_outputs or not gated:
+            self._check(SOLUTION, audited, values)
 
     def _spans(self, name: str) -> dict[str, Any]:
         """CUPTI's answer about a batch in the stream."""
         side = self._sides.get(name)
         with self._blamed(name):
-            self._prepare(side or self._subject)
+            self._prepare(side or self._subject, self._sets)
             self._refresh(side or self._subject, self._sets)
             self._reveal()
             return side.spans() if side is not None else self._reference.spans(name)

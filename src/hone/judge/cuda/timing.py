@@ -1,4 +1,4 @@
-"""Time of one correct solution beside its baselines, on a GPU."""
+"""Time of one correct solution beside its baselines, on a GPU, under Hone's protocol."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import math
 import random
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from hone.judge.clocks.queued import queued_runs
 from hone.judge.cuda.busy import busy_samples_ms
 from hone.judge.cuda.clock import (
     LONG_SLACK_SHARE,
@@ -16,17 +17,20 @@ from hone.judge.cuda.clock import (
     Observation,
     floor_ms,
     lower_half,
+    slow_times,
     unexplained_ms,
 )
 from hone.judge.cuda.gpu import Gpu, clocks
 from hone.judge.cuda.reference import GRAPH_BELOW_MS, DeviceReference
-from hone.judge.cuda.sets import LEAST_CHECKED_MS, MODES, Mode, run_count
-from hone.judge.cuda.subject import REHEARSALS, DeviceSubject
-from hone.judge.cuda.timed_batches import TimedBatches
+from hone.judge.cuda.sets import LEAST_CHECKED_MS, BatchShape, run_count
+from hone.judge.cuda.subject import NOT_LAUNCHED, REHEARSALS, RESTLESS, DeviceSubject
+from hone.judge.cuda.timed_batches import OTHER_RESULTS, STREAM, OtherResultsError, TimedBatches
 from hone.judge.examine import LEAST_TIMED_RUNS, SOLUTION
 from hone.judge.verdict import Verdict
-from hone.records import Clock, Performance, Protocol, Status, Timing
+from hone.records import Clock, Finding, Mode, Performance, Protocol, Status, Timing
 
+GATED: tuple[Mode, ...] = ("graph", "queued")
+MORE_THAN_ONE = 2
 LEAST_STREAM_TURNS = 7
 STREAM_SECONDS = 1.0
 """In the stream, host work is part of the time and spreads by a tenth: turns go on for so long, if there are more."""
@@ -35,6 +39,11 @@ MOST_BATCH_MS = 400.0
 FIRST_BATCHES = 6
 """So often a solution that seems slow is tried, in case its first runs only are."""
 BELOW_FLOOR = 0.95
+PROBED_RUNS = 4
+"""Runs that are launched to see what the host takes for them."""
+COMPARED_BATCHES = 3
+ALL_MODES: tuple[Mode, ...] = ("graph", "queued", "replay", "stream")
+UNCAPTURED: tuple[Mode, ...] = ("queued", "stream")
 
 
 class DeviceTiming(TimedBatches):
@@ -42,10 +51,15 @@ class DeviceTiming(TimedBatches):
 
     def __init__(
         self, reference: DeviceReference, subject: DeviceSubject, protocol: Protocol, scalars: list[dict[str, Any]],
-        kernels: Mapping[str, DeviceSubject] | None = None,
+        kernels: Mapping[str, DeviceSubject] | None = None, modes: Sequence[Mode] = ALL_MODES,
     ) -> None:  # fmt: skip
-        """The same arguments as those of the batches."""
+        """The same arguments as those of the batches; `modes`: those in which the solution may be timed."""
         super().__init__(reference, subject, protocol, scalars, kernels)
+        self._allowed = set(modes)
+        self._reasons: dict[tuple[str, Mode], str] = {}
+        """(side, mode) -> why it cannot be timed so."""
+        self._reuses = False
+        """The solution is right in single runs, and wrong in batches of several."""
         self._curtailed = False
         """The solution's batches have fewer runs than the baselines' time asks for, so that it is harder to check."""
         self._wanted = 1
@@ -53,17 +67,27 @@ class DeviceTiming(TimedBatches):
         self._samples: dict[str, list[float]] = {}
         self._charges: list[float] = []
         self._walls: list[float] = []
-        self._gate_ms = 0.0
-        """What a run of a graph loses at its gate, on all sides."""
+        self._gate_ms: dict[Mode, float] = {}
+        """What a run loses at its gate, on all sides."""
 
     def measure(self, baselines: Sequence[str], gpu: Gpu) -> Performance:
-        """All turns of the protocol.
+        """All turns of the protocol, in the best way in which the solution gives right results.
 
-        Raises Verdict when a timed output is wrong, BaselineFailedError when an existing kernel fails.
+        Raises Verdict when a timed output is wrong in the stream, BaselineFailedError when an existing kernel fails.
         """
+        while True:
+            try:
+                return self._measure(baselines, gpu)
+            except OtherResultsError as error:
+                if error.name != SOLUTION:
+                    raise Verdict(Status.MACHINE_ERROR, str(error)) from None
+                self._allowed.discard(error.mode)
+                self._reasons[SOLUTION, error.mode] = f"{OTHER_RESULTS}: {error.detail}"
+
+    def _measure(self, baselines: Sequence[str], gpu: Gpu) -> Performance:
         names = (SOLUTION, *baselines)
-        self._samples = {name: [] for name in names}
-        self._choose_modes(baselines)
+        self._samples, self._charges, self._walls = {name: [] for name in names}, [], []
+        self._choose_shapes(baselines)
         started, turns, last = time.monotonic(), -self._protocol.warmup_runs, False
         chance = random.SystemRandom()
         self._split_audit()
@@ -74,54 +98,63 @@ class DeviceTiming(TimedBatches):
             last = turns >= self._protocol.timing_runs or self._enough(turns, time.monotonic() - started)
             self._turn(names, keep=turns > 0, audit=last or chance.random() < 1 / self._protocol.audit_every)
         self._keep_least_disturbed()
-        at = clocks(gpu.uuid)
-        busy = busy_samples_ms(names, self._samples, self._spans) if self._mode(SOLUTION) == "graph" else {}
+        return self._performance(names, gpu)
+
+    def _performance(self, names: Sequence[str], gpu: Gpu) -> Performance:
+        at, shape = clocks(gpu.uuid), self._shape(SOLUTION)
+        in_graphs = all(self._shape(name).mode == "graph" for name in names)
+        busy = busy_samples_ms(names, self._samples, self._spans) if in_graphs else {}
+        refused = {mode: why for (name, mode), why in self._reasons.items() if name == SOLUTION}
         clock = Clock(
-            source="cupti" if busy else "events", mode=self._mode(SOLUTION), runs_per_sample=self._runs(SOLUTION),
-            baseline_modes={name: self._mode(name) for name in baselines},
+            source="cupti" if busy else "events", mode=shape.mode, runs_per_sample=shape.runs, refused=refused,
+            baseline_modes={name: self._shape(name).mode for name in names[1:]},
             solution_wall_ms=statistics.median(self._walls),
             charged_ms=0.0 if busy else statistics.median(self._charges),
             sm_clock_mhz=at.sm_mhz, memory_clock_mhz=at.memory_mhz, throttled=at.throttled,
         )  # fmt: skip
-        return self._performance(
-            {name: Timing(samples_ms=tuple((busy or self._samples)[name])) for name in names}, clock
-        )
-
-    def _performance(self, timings: dict[str, Timing], clock: Clock) -> Performance:
-        plan, device = self._reference.plan, self._reference.device
-        least = floor_ms(
-            plan.read_bytes, plan.written_bytes, plan.definition.flops,
-            bandwidth_gbs=device.bandwidth_gbs, peak_gflops=device.peak_gflops, l2_bytes=device.l2_bytes,
-        )  # fmt: skip
-        solution = timings.pop(SOLUTION)
-        findings = ("below_floor",) if solution.latency_ms < BELOW_FLOOR * least else ()
+        timings = {name: Timing(samples_ms=tuple((busy or self._samples)[name])) for name in names}
+        solution, least = timings.pop(SOLUTION), self._floor_ms()
+        findings = tuple(self._findings(solution, least))
         return Performance(solution=solution, baselines=timings, clock=clock, floor_ms=least, findings=findings)
 
-    def _choose_modes(self, baselines: Sequence[str]) -> None:
-        """Graphs where they are possible. Also the first warm-up.
+    def _floor_ms(self) -> float:
+        plan, device = self._reference.plan, self._reference.device
+        # Three products of 16 bits make one of 32: no honest float32 result is faster, unless TF32 is allowed.
+        exact = plan.workload.dtype == "float32" and self._protocol.tf32 == "off"
+        return floor_ms(
+            plan.read_bytes, plan.written_bytes, plan.definition.flops,
+            bandwidth_gbs=device.bandwidth_gbs, peak_gflops=device.peak_gflops / (3 if exact else 1),
+            l2_bytes=device.l2_bytes,
+        )  # fmt: skip
 
-        The baselines' mode does not depend on the solution: were they launched one by one because the solution cannot
-        be captured, then their launches would be in their time, and it would gain by that. All are timed as the one
-        that is hardest to time, and so is the solution if it can be.
+    def _findings(self, solution: Timing, least_ms: float) -> Iterable[Finding]:
+        if solution.latency_ms < BELOW_FLOOR * least_ms:
+            yield "below_floor"
+        if self._reuses:
+            yield "reuses_outputs"
+        if any(self._shape(name).gated and slow_times(values) for name, values in self._samples.items()):
+            yield "slow_times"
+
+    # ---------------------------------------------------------------------------------- in which way, how many
+
+    def _choose_shapes(self, baselines: Sequence[str]) -> None:
+        """Each side in the way in which it is fastest. Also the first warm-up.
+
+        The baselines' ways were found out before there was a solution, so that it has no say in them.
         """
         reference, subject = self._reference, self._subject
+        self._shapes = {}
         solution_ms = self._choose_sets(baselines)
-        mode = self._hardest(baselines)
         known = self._scalars = self._scalars * self._sets
-        self._prepare(subject)  # with another seed: numbers that depend on it cannot be part of a graph
-        if reference.random or mode == "stream" or self._refresh(subject, self._sets) != known:
+        self._prepare(subject, self._sets)  # with another seed: numbers that depend on it cannot wait at a gate
+        if self._refresh(subject, self._sets) != known:
             return
-        if mode == "replay":
-            self._sets = 1
-            self._refresh(subject, 1)
         self._reveal()
-        for name in baselines:
-            self._make_graph(name, mode)
-        self._modes = dict.fromkeys(baselines, mode)
-        if mode == "graph":
-            self._gate_ms = reference.gate_ms()  # before the solution's graph can leave anything behind
-        easier = MODES[MODES.index(mode) : 0 : -1] if solution_ms <= MOST_BATCH_MS else ()
-        self._modes[SOLUTION] = next((tried for tried in easier if self._tries(SOLUTION, tried)), "stream")
+        self._gate_ms = reference.gate_ms()  # before the solution's launches can leave anything behind
+        shapes = {name: self._shape_of_baseline(name) for name in baselines}
+        if solution_ms <= GRAPH_BELOW_MS:
+            shapes[SOLUTION] = self._best_shape(SOLUTION)
+        self._shapes = shapes
         self._curtailed = self._runs(SOLUTION) < self._wanted
 
     def _choose_sets(self, baselines: Sequence[str]) -> float:
@@ -134,9 +167,9 @@ class DeviceTiming(TimedBatches):
         for _ in range(2):  # the first run of a kernel brings its code to the GPU
             run_ms = {name: self._first_ms(name) for name in (SOLUTION, *baselines)}
         solution_ms = run_ms[SOLUTION]
-        if self._hardest(baselines) != "stream":  # the shorter a run is, the more of it is launching
-            known = {name: kernel.graph_run_ms for name, kernel in self._kernels.items() if kernel.graph_run_ms}
-            run_ms |= self._reference.graph_run_ms | known
+        # The shorter a run is, the more of it is launching.
+        known = {name: kernel.device_run_ms for name, kernel in self._kernels.items() if kernel.device_run_ms}
+        run_ms |= self._reference.graph_run_ms | known
         longest_ms = max(run_ms[name] for name in baselines or (SOLUTION,))
         for _ in range(FIRST_BATCHES):
             if solution_ms * run_count(sets, longest_ms) > MOST_BATCH_MS:
@@ -155,42 +188,130 @@ class DeviceTiming(TimedBatches):
         with self._blamed(name):
             return self._side_batch(name, audit=False).claimed_ms
 
-    def _hardest(self, baselines: Sequence[str]) -> Mode:
-        """How all baselines can be timed: what was found out before there was a solution."""
-        modes: list[Mode] = ["graph"]
-        for name in baselines:
-            kernel = self._kernels.get(name)
-            modes.append(self._reference.mode(name) if kernel is None else kernel.mode)
-        return min(modes, key=MODES.index)
+    def _best_shape(self, name: str) -> BatchShape:
+        """The way in which a side is fastest, of those in which it is right: a graph if it can be one.
 
-    def _make_graph(self, name: str, mode: Mode) -> None:
-        """Make a baseline's graph, which was possible without the solution; raises Verdict where it no longer is."""
-        lost = "can no longer be captured as a graph"
-        if name not in self._kernels:
-            if not self._reference.capture(name):
-                raise Verdict(Status.RUNTIME_ERROR, f"beside it the baseline {name} {lost}")
-        elif not self._tries(name, mode):
+        What is wrong in a batch of several runs may be right in single ones: it returns a buffer that its next call
+        writes over.
+        """
+        graph = self._gated_shape(name, "graph", self._sets)
+        if graph is not None:
+            return graph
+        found = [self._gated_shape(name, "queued", self._sets), self._replay_shape(name)]
+        if not any(found) and self._sets > 1 and self._wrong_in(name, "queued"):
+            found = [self._gated_shape(name, mode, 1) for mode in GATED]
+            self._reuses = any(found)
+        usable = [shape for shape in found if shape is not None]
+        if len(usable) < MORE_THAN_ONE:
+            return usable[0] if usable else STREAM
+        return min(usable, key=lambda shape: self._tried_ms(name, shape))
+
+    def _wrong_in(self, name: str, mode: Mode) -> bool:
+        return self._reasons.get((name, mode), "").startswith(OTHER_RESULTS)
+
+    def _gated_shape(self, name: str, mode: Mode, runs: int) -> BatchShape | None:
+        """With as many runs as fit behind a gate; None, and the reason is noted, where it cannot be timed so."""
+        if not self._may_be(name, mode):
+            return None
+        if mode == "queued" and runs > 1:
+            runs = self._queued_runs(name, runs)
+        while self._problem(name, BatchShape(mode, runs)):
+            if mode == "graph" or runs == 1 or self._reasons[name, mode] != NOT_LAUNCHED:
+                return None
+            runs = max(1, runs // 4)
+        self._reasons.pop((name, mode), None)
+        return BatchShape(mode, runs)
+
+    def _queued_runs(self, name: str, wanted: int) -> int:
+        """How many of the wanted runs fit behind a gate, by what the host takes to launch a few; else one."""
+        probe = BatchShape("queued", min(PROBED_RUNS, wanted))
+        fits = not self._problem(name, probe)
+        return queued_runs(wanted, self._sides[name].launching_s) if fits else 1
+
+    def _replay_shape(self, name: str) -> BatchShape | None:
+        """Only where a graph was made that does not wait quietly, or is too long for a gate."""
+        made = (name, "graph") in self._reasons and not self._wrong_in(name, "graph")
+        shape = BatchShape("replay", 1)
+        if not made or not self._may_be(name, "replay") or self._problem(name, shape):
+            return None
+        return shape
+
+    def _may_be(self, name: str, mode: Mode) -> bool:
+        """Results that depend on chance are others in a graph, whose seeds are fixed."""
+        chancy = self._reference.random and mode in ("graph", "replay")
+        return not chancy and (name != SOLUTION or mode in self._allowed)
+
+    def _problem(self, name: str, shape: BatchShape, tries: int = REHEARSALS) -> str:
+        """Why a side cannot be timed so, after several tries: one with branches may wait quietly now and then."""
+        problem = ""
+        for _ in range(tries):
             with self._blamed(name):
-                raise Verdict(Status.RUNTIME_ERROR, f"it {lost}")
+                problem = self._try_out(name, shape)
+            if problem != RESTLESS:
+                break
+        if problem:
+            self._reasons[name, shape.mode] = problem
+        return problem
 
-    def _tries(self, name: str, mode: Mode) -> bool:
-        """Whether a side can be a graph at one of several tries: one with branches may wait quietly now and then."""
-        return any(self._can_be(name, mode) for _ in range(REHEARSALS))
-
-    def _can_be(self, name: str, mode: Mode) -> bool:
-        """Whether a side can be a graph; `graph`: one that leaves the GPU to others while it waits at its gate."""
-        side, runs = self._sides[name], self._sets if mode == "graph" else 1
+    def _tried_ms(self, name: str, shape: BatchShape) -> float:
+        """The least that a run takes so, in a few batches."""
+        self._shapes[name] = shape
         with self._blamed(name):
-            self._prepare(side, runs)
-            if not side.capture():
-                return False
-            for attempt in (side.run_graph, side.waits_quietly)[: 2 if mode == "graph" else 1]:
-                self._prepare(side, runs)
-                self._refresh(side, runs)
-                self._reveal()
-                if not attempt(self._reference, runs):
-                    return False
-            return True
+            taken = [self._side_batch(name, audit=False).claimed_ms for _ in range(COMPARED_BATCHES)]
+        del self._shapes[name]
+        return min(taken) / shape.runs
+
+    # ----------------------------------------------------------------------------------------- baselines
+
+    def _shape_of_baseline(self, name: str) -> BatchShape:
+        """As it was found to be fastest; raises Verdict where that is no longer possible."""
+        lost = "can no longer be timed as before"
+        kernel = self._kernels.get(name)
+        if kernel is None:
+            mode = self._reference.mode(name)
+            shape = BatchShape(mode, self._sets if mode == "graph" else 1)
+            if mode in ("graph", "replay"):
+                self._refresh_for(shape)
+                if not self._reference.capture(name):
+                    raise Verdict(Status.RUNTIME_ERROR, f"beside it the baseline {name} {lost}")
+            return shape
+        shape = BatchShape(kernel.shape.mode, min(self._sets, kernel.shape.runs))
+        if shape.mode != "stream" and self._problem(name, shape):
+            with self._blamed(name):
+                raise Verdict(Status.RUNTIME_ERROR, f"it {lost}: {self._reasons[name, shape.mode]}")
+        return shape
+
+    def _refresh_for(self, shape: BatchShape) -> None:
+        """A baseline's graph is made over the batch at hand."""
+        if self._fresh_runs != shape.runs:
+            self._refresh(self._subject, shape.runs)
+            self._reveal()
+
+    def rehearse(self) -> None:
+        """One batch of a baseline in a process of its own, audited, and how it is timed best. Raises Verdict."""
+        run_ms = self._choose_sets(tuple(self._reference.graph_run_ms))
+        self._scalars = self._scalars[:1] * self._sets
+        self._shapes[SOLUTION] = BatchShape("stream", self._sets)
+        self._side_batch(SOLUTION, audit=True)
+        del self._shapes[SOLUTION]
+        if run_ms > GRAPH_BELOW_MS:
+            return
+        # However fast a solution says that it is: with as many runs as batches can have.
+        if self._may_be(SOLUTION, "graph") and not self._problem(SOLUTION, BatchShape("graph", self._sets)):
+            self._sets = max(self._sets, run_count(self._reference.sets, self._subject.device_run_ms, 0.0))
+            self._scalars = self._scalars[:1] * self._sets
+            quiet = all(
+                not self._problem(SOLUTION, BatchShape("graph", self._sets), tries=1) for _ in range(REHEARSALS)
+            )
+            if quiet:
+                self._subject.shape = BatchShape("graph", self._sets)
+                return
+        self._allowed.discard("graph")
+        self._subject.shape = shape = self._best_shape(SOLUTION)
+        if shape.mode != "stream":
+            self._subject.device_run_ms = self._tried_ms(SOLUTION, shape)
+
+    # --------------------------------------------------------------------------------------------- turns
 
     def _turn(self, names: Sequence[str], *, keep: bool, audit: bool) -> None:
         order = list(names)
@@ -208,31 +329,9 @@ class DeviceTiming(TimedBatches):
             if keep:
                 self._samples[name].append(self._per_run(elapsed, name))
 
-    def rehearse(self) -> None:
-        """One batch of a baseline in a process of its own, audited, and how it can be timed. Raises Verdict."""
-        run_ms = self._choose_sets(tuple(self._reference.graph_run_ms))
-        self._stream_runs = self._sets
-        self._scalars = self._scalars[:1] * self._sets
-        self._side_batch(SOLUTION, audit=True)
-        if self._reference.random or run_ms > GRAPH_BELOW_MS:
-            return
-        if all(self._rehearse_graph() for _ in range(REHEARSALS)):
-            self._subject.mode = "graph"
-        elif self._can_be(SOLUTION, "replay"):
-            self._subject.mode = self._modes[SOLUTION] = "replay"
-            self._subject.graph_run_ms = self._side_batch(SOLUTION, audit=False).claimed_ms
-
-    def _rehearse_graph(self) -> bool:
-        """Whether it waits quietly this time; the next time with as many runs as batches can have."""
-        possible = self._can_be(SOLUTION, "graph")
-        if possible:  # however fast a solution says that it is
-            self._sets = max(self._sets, run_count(self._reference.sets, self._subject.graph_run_ms, 0.0))
-            self._scalars = self._scalars[:1] * self._sets
-        return possible
-
     def _enough(self, turns: int, taken_s: float) -> bool:
         """Whether time is up. Where most batches were charged, every turn is taken: it may be the machine's noise."""
-        stream = self._mode(SOLUTION) == "stream"
+        stream = self._shape(SOLUTION).mode == "stream"
         least = LEAST_STREAM_TURNS if stream else LEAST_TIMED_RUNS
         seconds = max(self._protocol.timing_seconds, STREAM_SECONDS if stream else 0.0)
         charged = bool(self._charges) and statistics.median(self._charges) > 0
@@ -245,8 +344,8 @@ class DeviceTiming(TimedBatches):
         sample: none of them is below its true time, and the lower ones are nearer to it. So it is with the host's work
         where that is part of everybody's time.
         """
-        noisy = {name for name in self._samples if self._mode(name) != "graph"} | {SOLUTION}
-        launching = all(self._mode(name) == "stream" for name in self._samples)
+        noisy = {name for name in self._samples if not self._shape(name).gated} | {SOLUTION}
+        launching = all(self._shape(name).mode == "stream" for name in self._samples)
         if launching or statistics.median(self._charges) > 0:
             turns = range(len(self._charges))
             kept = lower_half([math.prod(self._samples[name][turn] for name in noisy) for turn in turns])
@@ -255,15 +354,19 @@ class DeviceTiming(TimedBatches):
             self._samples = {name: [samples[turn] for turn in kept] for name, samples in self._samples.items()}
 
     def _noise_share(self, claimed_ms: float) -> float:
-        """Where runs are single though there could be more, noise counts for little, and for nothing beside graphs."""
+        """Where batches have fewer runs than asked for, noise counts for little; for nothing where they are short.
+
+        And for nothing where single runs in the stream stand beside batches behind gates.
+        """
         if not self._curtailed:
             return MOST_SLACK_SHARE
-        beside_graphs = any(mode == "graph" for name, mode in self._modes.items() if name != SOLUTION)
-        return 0.0 if beside_graphs or claimed_ms < LEAST_CHECKED_MS else LONG_SLACK_SHARE
+        others = [shape for name, shape in self._shapes.items() if name != SOLUTION]
+        beside_gated = not self._shape(SOLUTION).gated and any(shape.gated for shape in others)
+        return 0.0 if beside_gated or claimed_ms < LEAST_CHECKED_MS else LONG_SLACK_SHARE
 
     def _keep(self, seen: Observation) -> None:
         runs = self._runs(SOLUTION)
-        usual = self._subject.overhead(self._mode(SOLUTION), runs)
+        usual = self._subject.overhead(self._shape(SOLUTION), runs)
         extra = unexplained_ms(seen, usual, self._noise_share(seen.claimed_ms))
         self._samples[SOLUTION].append(self._per_run(seen.claimed_ms + extra, SOLUTION))
         self._charges.append(extra / runs)
@@ -271,6 +374,6 @@ class DeviceTiming(TimedBatches):
 
     def _per_run(self, batch_ms: float, name: str) -> float:
         """Of one run, without its gate; never less than a hundredth of what was measured, so that it stays a time."""
-        gate_ms = self._gate_ms if self._mode(name) == "graph" else 0.0
+        gate_ms = self._gate_ms.get(self._shape(name).mode, 0.0)
         run_ms = batch_ms / self._runs(name)
         return max(run_ms - gate_ms, run_ms / 100)

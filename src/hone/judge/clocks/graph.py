@@ -1,0 +1,31 @@
+"""The launches of a batch as one CUDA graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from hone.judge.clocks.base import Attempt
+from hone.judge.clocks.gated import GatedClock
+from hone.records import Mode
+
+if TYPE_CHECKING:
+    from hone.judge.cuda.reference import DeviceReference
+    from hone.judge.cuda.subject import DeviceSubject
+
+NOT_CAPTURED = "it cannot be captured as a graph"
+
+
+class GraphClock(GatedClock):
+    """No host work, and no time for launches."""
+
+    mode: ClassVar[Mode] = "graph"
+    captures: ClassVar[bool] = True
+
+    def attempts(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> Sequence[Attempt]:
+        """Capture; launch with open gates, which brings the graph to the GPU; launch with closed ones."""
+        return (
+            lambda: "" if side.capture() else NOT_CAPTURED,
+            lambda: side.run_open(reference, runs, self.mode),
+            lambda: side.waits_quietly(reference, runs, self.mode),
+        )
