@@ -27,6 +27,8 @@ class Findings:
     errors: ErrorFigures | None = None
     performance: Performance | None = None
     profile: str = ""
+    as_published: Status | None = None
+    """What KernelBench's rule says of the trials on values as given, whatever stricter ones say."""
     remark: str = ""
     """Something to know about a solution that passed."""
     confinement: tuple[str, ...] = ()

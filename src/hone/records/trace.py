@@ -226,6 +226,9 @@ class Trace(Versioned):
     workload: str
     """Id of the workload."""
     status: Status
+    status_as_published: Status | None = None
+    """By KernelBench's rule alone, from the same judging: its tolerance, on values as given. Absent where nothing was
+    found out about that, and on a CPU."""
     detail: str = ""
     """One paragraph: the compiler's first error, the exception, which element was wrong, why it was not judged."""
     errors: ErrorFigures | None = None

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from hone.judge.cuda.reference import DeviceReference
     from hone.judge.cuda.subject import DeviceSubject
 
-NOT_CAPTURED = "it cannot be captured as a graph"
-
 
 class GraphClock(GatedClock):
     """No host work, and no time for launches."""
@@ -25,7 +23,7 @@ class GraphClock(GatedClock):
     def attempts(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> Sequence[Attempt]:
         """Capture; launch with open gates, which brings the graph to the GPU; launch with closed ones."""
         return (
-            lambda: "" if side.capture() else NOT_CAPTURED,
+            lambda: side.capture(runs),
             lambda: side.run_open(reference, runs, self.mode),
             lambda: side.waits_quietly(reference, runs, self.mode),
         )

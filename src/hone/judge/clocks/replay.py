@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from hone.judge.clocks.base import Attempt, DeviceClock
-from hone.judge.clocks.graph import NOT_CAPTURED
 from hone.judge.cuda.clock import Observation
 from hone.records import Mode
 
@@ -25,7 +24,7 @@ class ReplayClock(DeviceClock):
     def attempts(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> Sequence[Attempt]:
         """Capture; launch with open gates."""
         return (
-            lambda: "" if side.capture() else NOT_CAPTURED,
+            lambda: side.capture(runs),
             lambda: side.run_open(reference, runs, "graph"),
         )
 

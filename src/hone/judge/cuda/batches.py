@@ -76,16 +76,17 @@ class Clock:
     def published_ms(self, call: Callable[[], object], trials: int, *, flush: bool) -> float:
         """Mean milliseconds of a call between two events, as KernelBench takes times; see `records.AsPublished`.
 
-        `flush`: write over the L2 cache before each trial, and leave the first trial out.
+        `flush`: write over the L2 cache before each trial, and leave the first trial out. A single trial is a look at
+        how long a call takes: after one warm-up.
         """
         scratch = driver.allocate_private(PUBLISHED_FLUSH_BYTES) if flush else 0
-        for _ in range(PUBLISHED_WARMUPS):
+        for _ in range(min(PUBLISHED_WARMUPS, trials)):
             call()
             driver.synchronize()
-        taken = [self._published_trial(call, scratch) for _ in range(trials + int(flush))]
+        taken = [self._published_trial(call, scratch) for _ in range(trials + int(flush and trials > 1))]
         if scratch:
             driver.free_private(scratch)
-        counted = taken[int(flush) :]
+        counted = taken[-trials:]
         return sum(counted) / len(counted)
 
     def _published_trial(self, call: Callable[[], object], scratch: int) -> float:

@@ -173,8 +173,9 @@ class CandidateHost:
             for run, items in enumerate(self._arguments):
                 self._gate.wait(ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), run)
                 captured.append(self._model(*items))
+            steps = driver.count_captured(ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
         self._graph, self._captured = graph, captured
-        return {"ok": True}
+        return {"steps": steps}
 
     def _spans(self, _: Mapping[str, Any]) -> dict[str, Any]:
         self._returned = []

@@ -173,20 +173,35 @@ def begin_capture(stream: c_void_p) -> None:
     call("cuStreamBeginCapture_v2", stream, c_int(CAPTURE_RELAXED))
 
 
-def captured_steps(stream: c_void_p) -> tuple[int, bool]:
-    """How many steps the graph has that the stream is capturing, and whether each waits for the one before."""
+def count_captured(stream: c_void_p) -> int:
+    """How many steps the graph has so far that the stream is capturing."""
+    return _count_steps(_captured_graph(stream))
+
+
+def _captured_graph(stream: c_void_p) -> c_void_p:
     status, identity, graph = c_int(), ctypes.c_ulonglong(), c_void_p()
     call("cuStreamGetCaptureInfo_v2", stream, byref(status), byref(identity), byref(graph), None, None)
-    steps, edges = c_size_t(), c_size_t()
+    return graph
+
+
+def _count_steps(graph: c_void_p) -> int:
+    steps = c_size_t()
     call("cuGraphGetNodes", graph, None, byref(steps))
+    return steps.value
+
+
+def captured_steps(stream: c_void_p) -> tuple[int, bool]:
+    """How many steps the graph has that the stream is capturing, and whether each waits for the one before."""
+    graph = _captured_graph(stream)
+    steps, edges = _count_steps(graph), c_size_t()
     call("cuGraphGetEdges_v2", graph, None, None, None, byref(edges))  # of CUDA 12.3 and later
-    if edges.value != max(steps.value - 1, 0):
-        return steps.value, False
+    if edges.value != max(steps - 1, 0):
+        return steps, False
     earlier, later = (c_void_p * edges.value)(), (c_void_p * edges.value)()
     data = (ctypes.c_ulonglong * edges.value)()  # what is asked for with edges that are not plain ones
     call("cuGraphGetEdges_v2", graph, earlier, later, data, byref(edges))
     # With one edge less than steps, no step twice at the same end of an edge, and no cycles: one path.
-    return steps.value, len(set(earlier)) == len(set(later)) == edges.value
+    return steps, len(set(earlier)) == len(set(later)) == edges.value
 
 
 def end_capture(stream: c_void_p) -> c_void_p:

@@ -139,12 +139,13 @@ class NativeHost:
             for run in range(len(self._calls)):
                 self._gate.wait(self._capturing, run)
                 self._launcher(run, self._capturing)()
+            steps = driver.count_captured(self._capturing)
         finally:  # what cannot be captured must leave the stream, and the runtime's last error, as before
             try:
                 self._graph = driver.end_capture(self._capturing)
             finally:
                 error = self._launch_error()
-        return error or {"ok": True}
+        return error or {"steps": steps}
 
     def _spans(self, _: Mapping[str, Any]) -> dict[str, Any]:
         answer: dict[str, Any] = self._clock.busy_ms([self._launcher(run) for run in range(len(self._calls))])

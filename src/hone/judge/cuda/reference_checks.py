@@ -74,6 +74,10 @@ class ReferenceChecks(Yardsticks):
         answer: dict[str, Any] = {"guards": self._guards_hold(), "changed": []}
         if "audit" not in message:
             self._add(tally, 0, message)
+            if any(self._slacks.get(message["distribution"], ())):
+                plain = DeviceTally()
+                self._add(plain, 0, message, slack=False)
+                answer["wrong_by_tolerance"] = plain.wrong
             if self._yardstick is not None:
                 answer["exact_error"] = self._yardstick.error_of(list(self._results(0).values()))
             answer["changed"] = self._changed(0)
@@ -100,15 +104,20 @@ class ReferenceChecks(Yardsticks):
         return changed_inputs(kept, self._inputs.sets[index])
 
     def _add(
-        self, tally: DeviceTally, index: int, message: Mapping[str, Any], aside: dict[str, torch.Tensor] | None = None
-    ) -> None:
-        """All results of a set, or what was set aside of them, against what is expected."""
+        self, tally: DeviceTally, index: int, message: Mapping[str, Any],
+        aside: dict[str, torch.Tensor] | None = None, *, slack: bool = True,
+    ) -> None:  # fmt: skip
+        """All results of a set, or what was set aside of them, against what is expected.
+
+        `slack`: beside the tolerance, what an element may be off for rounding.
+        """
         tolerance, scaled = message["tolerance"], message["scaled"]
         results = self._results(index) if aside is None else aside
-        slacks = self._slacks.get(message["distribution"], [0.0] * len(self._expected))
-        for (name, have), want, slack in zip(results.items(), self._expected, slacks, strict=True):
+        none = [0.0] * len(self._expected)
+        slacks = self._slacks.get(message["distribution"], none) if slack else none
+        for (name, have), want, more in zip(results.items(), self._expected, slacks, strict=True):
             atol = tolerance["atol"] * (scale_of(want) if scaled else 1.0)
-            tally.add(name, want, have, atol=atol + slack, rtol=tolerance["rtol"])
+            tally.add(name, want, have, atol=atol + more, rtol=tolerance["rtol"])
 
     def _results(self, index: int) -> dict[str, torch.Tensor]:
         """What a solution has left in a set: the outputs, then the inputs that the reference writes to."""

@@ -29,6 +29,8 @@ QUIET_WITHIN_S = 0.1
 """Within these times a graph that waits at its gate is launched and leaves the GPU to others, or it is not used."""
 NOT_LAUNCHED = "its launches do not come to an end while they wait: it waits for the GPU, or they are too many"
 RESTLESS = "its graph takes turns on the GPU while it waits"
+NOT_CAPTURED = "it cannot be captured as a graph"
+NOTHING_CAPTURED = "its launches are not captured: they go to the default stream, or to streams of its own"
 NO_ROOM = "there is no memory for a batch of it"
 REHEARSALS = 3
 """So often it must do so before there is a solution: one with the same graph is not accused of what chance does."""
@@ -299,15 +301,21 @@ class DeviceSubject:
         reference.open_gates(0, sets, 0.0, wait=False)
         return value
 
-    def capture(self) -> bool:
-        """Whether a batch could be made a graph; a solution that does not survive the attempt has failed."""
+    def capture(self, runs: int) -> str:
+        """Why a batch of so many runs could not be made a graph, empty when it could.
+
+        A solution that does not survive the attempt has failed.
+        """
         try:
             self.captured = True
             answer = self._runner.ask({"do": "capture"}, SETUP_TIMEOUT_S + self._run_limit_s, LARGE_BYTES)
             self._runner.freeze()
         except RunnerError as error:
             raise self._verdict(error, "being captured as a graph", SETUP_TIMEOUT_S + self._run_limit_s) from None
-        return "error" not in answer
+        if "error" in answer:
+            return NOT_CAPTURED
+        steps = answer.get("steps")
+        return NOTHING_CAPTURED if isinstance(steps, int) and steps <= runs else ""
 
     def spans(self) -> dict[str, Any]:
         """`busy_ms` and `kernels` per run as its own process saw them, or `missing`."""

@@ -131,6 +131,16 @@ class TimedBatches:
                 self._audit(name, looks_at)
         return seen
 
+    def _last_of_batch(self, name: str) -> None:
+        """One batch, of which the last run alone is checked."""
+        side, clock, runs = self._sides[name], self._clock(name), self._runs(name)
+        self._prepare(side, runs)
+        clock.launch(side, self._reference, runs)
+        self._refresh(side, runs)
+        clock.claim(side, clock.run(side, self._reference, runs, self._reveal))
+        side.store()
+        self._check(name, [runs - 1])
+
     def _try_out(self, name: str, shape: BatchShape) -> str:
         """Why a side cannot be timed so, empty when it can; afterwards it is ready for batches of that shape.
 

@@ -23,7 +23,7 @@ from hone.judge.cuda.clock import (
 from hone.judge.cuda.gpu import Gpu, clocks
 from hone.judge.cuda.reference import GRAPH_BELOW_MS, DeviceReference
 from hone.judge.cuda.sets import LEAST_CHECKED_MS, BatchShape, run_count
-from hone.judge.cuda.subject import NOT_LAUNCHED, REHEARSALS, RESTLESS, DeviceSubject
+from hone.judge.cuda.subject import NOT_CAPTURED, NOT_LAUNCHED, NOTHING_CAPTURED, REHEARSALS, RESTLESS, DeviceSubject
 from hone.judge.cuda.timed_batches import OTHER_RESULTS, STREAM, OtherResultsError, TimedBatches
 from hone.judge.examine import LEAST_TIMED_RUNS, SOLUTION
 from hone.judge.verdict import Verdict
@@ -39,8 +39,8 @@ MOST_BATCH_MS = 400.0
 FIRST_BATCHES = 6
 """So often a solution that seems slow is tried, in case its first runs only are."""
 BELOW_FLOOR = 0.95
-PROBED_RUNS = 4
-"""Runs that are launched to see what the host takes for them."""
+PROBED_RUNS = 32
+"""Runs that are launched, behind open gates, to see what the host takes for them."""
 COMPARED_BATCHES = 3
 ALL_MODES: tuple[Mode, ...] = ("graph", "queued", "replay", "stream")
 UNCAPTURED: tuple[Mode, ...] = ("queued", "stream")
@@ -201,10 +201,24 @@ class DeviceTiming(TimedBatches):
         if not any(found) and self._sets > 1 and self._wrong_in(name, "queued"):
             found = [self._gated_shape(name, mode, 1) for mode in GATED]
             self._reuses = any(found)
+            self._check_other_addresses(name)
         usable = [shape for shape in found if shape is not None]
         if len(usable) < MORE_THAN_ONE:
             return usable[0] if usable else STREAM
         return min(usable, key=lambda shape: self._tried_ms(name, shape))
+
+    def _check_other_addresses(self, name: str) -> None:
+        """Two runs one after the other: the last results must be right, though a kept buffer holds them.
+
+        Raises Verdict where it is right at the addresses of its first run alone, as with a graph of its own that it
+        replays on whatever it is given.
+        """
+        self._shapes[name] = BatchShape("stream", 2)
+        try:
+            with self._blamed(name):
+                self._last_of_batch(name)
+        finally:
+            del self._shapes[name]
 
     def _wrong_in(self, name: str, mode: Mode) -> bool:
         return self._reasons.get((name, mode), "").startswith(OTHER_RESULTS)
@@ -224,13 +238,18 @@ class DeviceTiming(TimedBatches):
 
     def _queued_runs(self, name: str, wanted: int) -> int:
         """How many of the wanted runs fit behind a gate, by what the host takes to launch a few; else one."""
-        probe = BatchShape("queued", min(PROBED_RUNS, wanted))
-        fits = not self._problem(name, probe)
-        return queued_runs(wanted, self._sides[name].launching_s) if fits else 1
+        side, runs = self._sides[name], min(PROBED_RUNS, wanted)
+        self._prepare(side, runs)
+        self._refresh(side, runs)
+        self._reveal()
+        with self._blamed(name):
+            problem = self._attempted(side, lambda: side.run_open(self._reference, runs, "queued"))
+        return 1 if problem else queued_runs(wanted, side.launching_s)
 
     def _replay_shape(self, name: str) -> BatchShape | None:
         """Only where a graph was made that does not wait quietly, or is too long for a gate."""
-        made = (name, "graph") in self._reasons and not self._wrong_in(name, "graph")
+        why = self._reasons.get((name, "graph"), NOT_CAPTURED)
+        made = why not in (NOT_CAPTURED, NOTHING_CAPTURED) and not why.startswith(OTHER_RESULTS)
         shape = BatchShape("replay", 1)
         if not made or not self._may_be(name, "replay") or self._problem(name, shape):
             return None

@@ -15,8 +15,8 @@ from hone.judge.cuda.reference import DeviceReference
 from hone.judge.cuda.subject import DeviceSubject
 from hone.records import AsPublished
 
-MOST_TRIALS, LEAST_TRIALS, PILOT_TRIALS = 100, 10, 3
-SIDE_MS = 1000.0
+MOST_TRIALS, LEAST_TRIALS, PILOT_TRIALS = 100, 5, 1
+SIDE_MS = 500.0
 """A side's trials take about so long at most."""
 
 
