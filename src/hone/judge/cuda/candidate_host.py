@@ -54,6 +54,7 @@ class CandidateHost:
             for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TMPDIR", "HOME"):
                 os.environ[name] = message["triton_cache"]
             os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # workers of its own would be processes
+            os.environ["USER"] = "solution"  # Inductor asks for a name, which this user does not have
         os.environ["CUDA_VISIBLE_DEVICES"] = message["gpu"]
         allow_tf32(message["tf32"])
         torch.cuda.init()  # type: ignore[no-untyped-call]

@@ -32,6 +32,8 @@ RESTLESS = "its graph takes turns on the GPU while it waits"
 NOT_CAPTURED = "it cannot be captured as a graph"
 NOTHING_CAPTURED = "its launches are not captured: they go to the default stream, or to streams of its own"
 NO_ROOM = "there is no memory for a batch of it"
+QUESTION_S = 2e-4
+"""What a question to a process and its answer take at least."""
 REHEARSALS = 3
 """So often it must do so before there is a solution: one with the same graph is not accused of what chance does."""
 CALIBRATIONS = 7
@@ -210,7 +212,7 @@ class DeviceSubject:
                 raise
             self._freeze("launching a batch")
             return NO_ROOM
-        self._launching_s = (time.perf_counter() - started) / sets
+        self._launching_s = max(0.0, time.perf_counter() - started - QUESTION_S) / sets
         self._freeze("launching a batch")
         reference.open_gates(0, sets, self._run_limit_s)
         self.collect()

@@ -39,6 +39,8 @@ MOST_BATCH_MS = 400.0
 FIRST_BATCHES = 6
 """So often a solution that seems slow is tried, in case its first runs only are."""
 BELOW_FLOOR = 0.95
+CURTAILED = 2
+"""Batches with so many times fewer runs than asked for are harder to check."""
 PROBED_RUNS = 32
 """Runs that are launched, behind open gates, to see what the host takes for them."""
 COMPARED_BATCHES = 3
@@ -155,7 +157,7 @@ class DeviceTiming(TimedBatches):
         if solution_ms <= GRAPH_BELOW_MS:
             shapes[SOLUTION] = self._best_shape(SOLUTION)
         self._shapes = shapes
-        self._curtailed = self._runs(SOLUTION) < self._wanted
+        self._curtailed = CURTAILED * self._runs(SOLUTION) <= self._wanted > 1
 
     def _choose_sets(self, baselines: Sequence[str]) -> float:
         """Runs of a batch; milliseconds that one run of the solution takes.
