@@ -8,8 +8,8 @@ import torch
 
 from hone.config import load
 from hone.config_files import read_values
+from hone.judge.child.cpu.native import SCALARS
 from hone.judge.child.models import cast_inputs, load_module, seed_all, set_sizes
-from hone.judge.child.native import SCALARS
 from hone.judge.plan import reference_message
 from hone.records import Tolerance, Workload
 from hone.sources.kernels.define import _definition, _kernels

@@ -296,7 +296,7 @@ def test_what_needs_a_gpu_is_not_judged_and_the_next_solution_is(bench, monkeypa
 
 @pytest.mark.parametrize("failure", ["time.sleep(30)", "os._exit(3)", "raise ValueError('no compiler')"])
 def test_a_failing_baseline_compiler_costs_that_baseline_only(bench, monkeypatch, failure):
-    monkeypatch.setattr("hone.judge.reference.COMPILE_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("hone.judge.device.cpu.reference.COMPILE_TIMEOUT_S", 0.5)
     item = scale_definition(
         reference=f"{SCALE}\nimport os, time\ndef broken(*_, **__):\n    {failure}\ntorch.compile = broken\n"
     )
@@ -317,7 +317,7 @@ def test_an_error_of_the_machinery_is_the_machines(bench, monkeypatch):
     def broken(*_):
         raise OSError(9, "Bad file descriptor")
 
-    monkeypatch.setattr("hone.judge.session.Subject", broken)
+    monkeypatch.setattr("hone.judge.device.cpu.bench.Subject", broken)
     item = scale_definition()
     trace = only(bench.judge(item, gold_solution(item), protocol=UNTIMED))
     assert trace.status is Status.MACHINE_ERROR

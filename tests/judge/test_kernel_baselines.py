@@ -5,9 +5,9 @@ import pytest
 from hone.build.kernels import kernel_solution
 from hone.errors import MachineError
 from hone.judge import examine, session
+from hone.judge.baselines import BaselineFailedError, KernelBaselines, blamed_on
+from hone.judge.device.cpu.side import Subject
 from hone.judge.gold import gold_solution
-from hone.judge.kernels import BaselineFailedError, KernelBaselines, blamed_on
-from hone.judge.subject import Subject
 from hone.judge.verdict import Verdict
 from hone.records import Status
 

@@ -8,14 +8,14 @@ import threading
 import numpy as np
 import pytest
 
-from hone.judge.arena import Arena
-from hone.judge.compare import Tally
+from hone.judge.counts import Tally
+from hone.judge.device.cpu.arena import Arena
+from hone.judge.device.cpu.side import Subject
 from hone.judge.gold import gold_solution
 from hone.judge.layout import ALIGNMENT, Layout, Slot
 from hone.judge.needs import cpu_only, lacking
 from hone.judge.plan import make_plan
 from hone.judge.runner import Runner, RunnerEndedError, RunnerForgedError, RunnerStuckError, RunnerTimeoutError
-from hone.judge.subject import Subject
 from hone.judge.verdict import Verdict
 from hone.judge.wire import Channel, ClosedError, GarbledError, SilentError
 from hone.records import Status, Tolerance
@@ -223,7 +223,7 @@ def test_a_missing_gpu_is_claimed_only_after_looking(monkeypatch):
     ],
 )
 def test_the_machines_deaths_are_not_the_solutions(monkeypatch, error, oom_kills, status):
-    monkeypatch.setattr("hone.judge.subject.oom_kills", lambda: oom_kills)
+    monkeypatch.setattr("hone.judge.device.cpu.side.oom_kills", lambda: oom_kills)
     accused = Subject.__new__(Subject)
     accused._kills_before, accused._protocol = 0, QUICK
     assert accused._verdict(error, "running").status is status

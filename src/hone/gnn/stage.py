@@ -142,7 +142,7 @@ def environment(device: str) -> Environment:
 
     if device == "cpu":
         return cpu_environment()
-    from hone.judge.cuda.gpu import visible_gpus
+    from hone.judge.device.cuda.gpu import visible_gpus
 
     gpu = visible_gpus()[0]
     return cuda_environment(gpu.name, gpu.driver)

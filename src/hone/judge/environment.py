@@ -37,7 +37,7 @@ def environment_for(protocol: Protocol) -> Environment:
     """The machine under a protocol; raises MachineError when it asks for a GPU and there is none."""
     if protocol.device == "cpu":
         return cpu_environment()
-    from hone.judge.cuda.gpu import visible_gpus
+    from hone.judge.device.cuda.gpu import visible_gpus
 
     gpu = visible_gpus()[0]
     return cuda_environment(gpu.name, gpu.driver)

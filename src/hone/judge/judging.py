@@ -12,15 +12,15 @@ from hone.build.kernels import kernels_for
 from hone.build.progress import progress_bar
 from hone.code import code_digest
 from hone.errors import MachineError, RecordError
+from hone.judge.device.cpu.bench import Case, Session
+from hone.judge.device.cpu.trials import Findings
 from hone.judge.environment import environment_for
-from hone.judge.examine import Findings
-from hone.judge.session import Case, Session
 from hone.judge.verdict import Verdict
 from hone.records import Build, BuildStatus, Definition, Protocol, Solution, Status, Trace, Workload, digest
 from hone.store import Store
 
 if TYPE_CHECKING:
-    from hone.judge.cuda.session import DeviceSession
+    from hone.judge.device.cuda.bench import DeviceSession
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ def open_session(protocol: Protocol, baselines: Sequence[str]) -> Session | Devi
     """The session for the protocol's device."""
     if protocol.device == "cpu":
         return Session(protocol, baselines)
-    from hone.judge.cuda.session import DeviceSession
+    from hone.judge.device.cuda.bench import DeviceSession
 
     return DeviceSession(protocol, baselines)
 

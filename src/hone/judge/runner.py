@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from hone.errors import MachineError
-from hone.judge.arena import Arena
 from hone.judge.confinement import Confinement, clean_environment
+from hone.judge.device.cpu.arena import Arena
 from hone.judge.wire import SMALL_BYTES, Channel, ClosedError, GarbledError, SilentError, WireError
 from hone.scratch import ScratchFolder, sweep_once
 

@@ -12,7 +12,7 @@ Imported by both sides, so it needs nothing beside the standard library. Parent 
     profile   PyTorch's operator table of one run
     peak      (reference) GFLOP/s of a large matrix product
 
-On a GPU (`hone.judge.cuda`) runners answer to some more:
+On a GPU (`hone.judge.device.cuda`) runners answer to some more:
 
     choose_gate (reference) which gate `hand_over` gives away: that of solutions, or a new one
     hand_over (reference) answered by the descriptors of its device memory, and by nothing else

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from hone.judge.child.models import flatten
-from hone.judge.cuda.checks import DeviceTally
+from hone.judge.device.cuda.checks import DeviceTally
 from hone.operators.binding import Binding
 from hone.operators.contract import OperatorError
 from hone.operators.dropin import Counts, original_of, stand_in

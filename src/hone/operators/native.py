@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from hone.judge.child.native import SCALARS
+from hone.judge.child.cpu.native import SCALARS
 from hone.launcher import entry_point
 from hone.operators.contract import Contract, OperatorError
 from hone.records import Language

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from hone.analysis.metrics import SEED, Floats, Interval, bootstrap_interval
-from hone.judge.cuda.models import captured_graph
+from hone.judge.device.cuda.models import captured_graph
 
 FLUSH_BYTES = 512 << 20
 """Several times the largest L2 cache."""

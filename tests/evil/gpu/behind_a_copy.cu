@@ -48,7 +48,7 @@ extern "C" void later(unsigned long long done, unsigned value) {
 
 static const char* const SOURCE = R"(
 import ctypes, sys
-batches = sys.modules['hone.judge.cuda.batches']
+batches = sys.modules['hone.judge.device.cuda.events']
 later = ctypes.CFUNCTYPE(None, ctypes.c_ulonglong, ctypes.c_uint)(%llu)
 def arm(self, work, gate, value, true=batches.Clock.arm):
     true(self, work, gate, value)

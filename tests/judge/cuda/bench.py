@@ -4,10 +4,10 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from hone.judge.cuda.gpu import Clocks
-from hone.judge.cuda.plan import MEMORY_SHARE, make_device_plan
-from hone.judge.cuda.reference import DeviceReference
-from hone.judge.cuda.subject import DeviceSubject
+from hone.judge.device.cuda.gpu import Clocks
+from hone.judge.device.cuda.plan import MEMORY_SHARE, make_device_plan
+from hone.judge.device.cuda.reference import DeviceReference
+from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.runner import RunnerTimeoutError
 from hone.records import Language, Protocol
 
@@ -113,5 +113,5 @@ class Bench:
 def clocks(device_of: Callable[[], Device], patch: Any) -> None:
     """Let the parent read the simulated host clock where it times a copy, and NVML's clocks of no GPU."""
     now = SimpleNamespace(perf_counter=lambda: device_of().now_ms / 1e3)
-    patch.setattr("hone.judge.cuda.subject.time", now)
-    patch.setattr("hone.judge.cuda.timing.clocks", lambda _: Clocks(1980, 2619, ("power cap",)))
+    patch.setattr("hone.judge.device.cuda.side.time", now)
+    patch.setattr("hone.judge.device.cuda.timing.clocks", lambda _: Clocks(1980, 2619, ("power cap",)))

@@ -22,8 +22,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from hone.judge.cuda import driver
-from hone.judge.cuda.driver import CudaError
+from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.driver import CudaError
 
 Step = Callable[[], bool]
 """Does a piece of work; false when it has to wait."""
@@ -33,7 +33,7 @@ NOT_PERMITTED = "operation not permitted when stream is capturing"
 
 
 class FakeDriver:
-    """Everything of `hone.judge.cuda.driver` that hosts call; `process` says whose default stream is meant."""
+    """Everything of `hone.judge.device.cuda.driver` that hosts call; `process` says whose default stream is meant."""
 
     def __init__(self) -> None:
         self.process = ""

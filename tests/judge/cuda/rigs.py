@@ -8,18 +8,21 @@ import pytest
 import torch
 import torch.utils.cpp_extension
 
-from hone.judge.cuda import batches, candidate_host, memory, models, reference_base, reference_checks, yardsticks
-from hone.judge.cuda import reference_host as reference_host_module
-from hone.judge.cuda.candidate_host import CandidateHost
-from hone.judge.cuda.cupti import CuptiMissingError
-from hone.judge.cuda.examine import DeviceExamination, Figures
-from hone.judge.cuda.native_host import NativeHost
-from hone.judge.cuda.plan import make_device_plan
-from hone.judge.cuda.reference import DeviceReference
-from hone.judge.cuda.reference_host import ReferenceHost
-from hone.judge.cuda.subject import DeviceSubject
-from hone.judge.cuda.timing import DeviceTiming
-from hone.judge.examine import Findings
+from hone.judge.child.cuda import candidate as candidate_host
+from hone.judge.child.cuda import reference as reference_host_module
+from hone.judge.child.cuda import reference_base, reference_checks, yardsticks
+from hone.judge.child.cuda.candidate import CandidateHost
+from hone.judge.child.cuda.native import NativeHost
+from hone.judge.child.cuda.reference import ReferenceHost
+from hone.judge.device.cpu.trials import Findings
+from hone.judge.device.cuda import events as batches
+from hone.judge.device.cuda import memory, models
+from hone.judge.device.cuda.cupti import CuptiMissingError
+from hone.judge.device.cuda.plan import make_device_plan
+from hone.judge.device.cuda.reference import DeviceReference
+from hone.judge.device.cuda.side import DeviceSubject
+from hone.judge.device.cuda.timing import DeviceTiming
+from hone.judge.device.cuda.trials import DeviceExamination, Figures
 from hone.judge.verdict import Verdict
 from hone.records import Argument, Language
 
@@ -175,7 +178,7 @@ def fake_driver(monkeypatch):
     monkeypatch.setattr(torch.nn.Module, "cuda", lambda self: self)
     monkeypatch.setattr(torch.utils.cpp_extension, "load_inline", torch.utils.cpp_extension.load_inline)
     monkeypatch.setattr(
-        "hone.judge.cuda.timing.clocks", lambda _: SimpleNamespace(sm_mhz=0, memory_mhz=0, throttled=())
+        "hone.judge.device.cuda.timing.clocks", lambda _: SimpleNamespace(sm_mhz=0, memory_mhz=0, throttled=())
     )
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     threads = torch.get_num_threads()

@@ -4,11 +4,11 @@ import ctypes
 
 import pytest
 
-from hone.judge.cuda import driver
-from hone.judge.cuda.examine import DeviceExamination, Figures
-from hone.judge.cuda.subject import DeviceSubject
-from hone.judge.cuda.timing import DeviceTiming
-from hone.judge.examine import Findings
+from hone.judge.device.cpu.trials import Findings
+from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.side import DeviceSubject
+from hone.judge.device.cuda.timing import DeviceTiming
+from hone.judge.device.cuda.trials import DeviceExamination, Figures
 from hone.judge.verdict import Verdict
 from hone.records import Status
 

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hone.judge.cuda import checks
-from hone.judge.cuda.checks import (
+from hone.judge.device.cuda import checks
+from hone.judge.device.cuda.checks import (
     ROUNDING_SLACK,
     DeviceTally,
     changed_inputs,
@@ -16,7 +16,7 @@ from hone.judge.cuda.checks import (
     rounding_slack,
     scale_of,
 )
-from hone.judge.cuda.values import redistribute
+from hone.judge.device.cuda.values import redistribute
 
 quickly = settings(max_examples=60, deadline=None)
 NAN, INF = math.nan, math.inf

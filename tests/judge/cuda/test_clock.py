@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hone.judge.cuda.batches import _covered_ns
-from hone.judge.cuda.clock import (
+from hone.judge.clocks.observation import (
     EARLY_SLACK_SHARE,
     GAP_FACTOR,
     LEAST_SLACK_MS,
@@ -20,8 +19,9 @@ from hone.judge.cuda.clock import (
     floor_ms,
     unexplained_ms,
 )
-from hone.judge.cuda.plan import MEMORY_SHARE, check_memory, make_device_plan
-from hone.judge.cuda.sets import ARENA_BYTES, MOST_SETS, PAGE, Region, set_count
+from hone.judge.device.cuda.events import _covered_ns
+from hone.judge.device.cuda.plan import MEMORY_SHARE, check_memory, make_device_plan
+from hone.judge.device.cuda.sets import ARENA_BYTES, MOST_SETS, PAGE, Region, set_count
 from hone.judge.layout import Layout
 from hone.judge.verdict import Verdict
 from hone.records import Argument, Status

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from hone.judge.cuda.draws import Draws
-from hone.judge.cuda.memory import DeviceArena
-from hone.judge.cuda.sets import Region
+from hone.judge.device.cuda.draws import Draws
+from hone.judge.device.cuda.memory import DeviceArena
+from hone.judge.device.cuda.sets import Region
 from hone.judge.layout import Layout
 
 SETS = 64

@@ -8,12 +8,12 @@ import pytest
 
 from hone.errors import MachineError
 from hone.judge import judging
-from hone.judge.cuda import gpu
-from hone.judge.cuda.gpu import clocks, held_gpu, visible_gpus
-from hone.judge.cuda.session import DeviceSession
+from hone.judge.device.cpu.bench import Case, Session, check_build
+from hone.judge.device.cuda import gpu
+from hone.judge.device.cuda.bench import DeviceSession
+from hone.judge.device.cuda.gpu import clocks, held_gpu, visible_gpus
 from hone.judge.environment import cuda_environment, environment_for
 from hone.judge.needs import lacking_on_gpu, uses_triton
-from hone.judge.session import Case, Session, check_build
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import Build, BuildStatus, Language, Status
 
@@ -140,7 +140,7 @@ def test_clocks_and_what_holds_them_down(machine):
 
 HOLDER = """
 import sys, pathlib
-from hone.judge.cuda import gpu
+from hone.judge.device.cuda import gpu
 gpu.LOCKS = pathlib.Path(sys.argv[1])
 gpu.visible_gpus = lambda: tuple(gpu.Gpu(uuid, "", "", 0) for uuid in sys.argv[2:])
 with gpu.held_gpu(0.0) as found:
@@ -288,7 +288,7 @@ def test_a_baseline_that_cannot_be_compiled_costs_that_baseline_only(monkeypatch
         def close(self):
             self.open = False
 
-    monkeypatch.setattr("hone.judge.cuda.session.DeviceReference", Known)
+    monkeypatch.setattr("hone.judge.device.cuda.bench.DeviceReference", Known)
     session = DeviceSession(QUICK.model_copy(update={"device": "cuda"}), ["torch_eager", "torch_compile"])
     session._gpu, session._torch = gpu.Gpu("GPU-1", "a GPU", "1", 1), None
     reference = session._new_reference(None, compiles=True)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from hone.judge.cuda import driver
-from hone.judge.cuda.batches import Clock
+from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.events import Clock
 from hone.records import Status
 
 from .rigs import (

@@ -59,7 +59,11 @@ def test_honest_solutions_pass_where_graphs_are_launched_on_inputs_that_are_show
     made = rig(item, **given)
     made.reference._modes["torch_eager"] = "replay"  # as of a graph that cannot wait at its gate
     found = made.measure()
-    assert (found.clock.mode, found.clock.baseline_modes["torch_eager"], found.clock.runs_per_sample) == ("replay", "replay", 1)
+    assert (found.clock.mode, found.clock.baseline_modes["torch_eager"], found.clock.runs_per_sample) == (
+        "replay",
+        "replay",
+        1,
+    )
     assert found.solution.latency_ms > 0
 
 

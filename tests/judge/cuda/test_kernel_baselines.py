@@ -7,20 +7,20 @@ import subprocess
 import pytest
 
 from hone.build.kernels import kernel_solution
-from hone.judge.cuda import driver
-from hone.judge.cuda import session as session_module
-from hone.judge.cuda.busy import BUSY_BATCHES
-from hone.judge.cuda.candidate_host import CandidateHost
-from hone.judge.cuda.native_host import NativeHost
-from hone.judge.cuda.plan import make_device_plan
-from hone.judge.cuda.reference_host import ReferenceHost
-from hone.judge.cuda.session import DeviceSession
-from hone.judge.cuda.subject import DeviceSubject
-from hone.judge.cuda.timing import DeviceTiming
-from hone.judge.examine import Findings
+from hone.judge.baselines import BaselineFailedError, BesideError
+from hone.judge.child.cuda.candidate import CandidateHost
+from hone.judge.child.cuda.native import NativeHost
+from hone.judge.child.cuda.reference import ReferenceHost
+from hone.judge.clocks.busy import BUSY_BATCHES
+from hone.judge.device.cpu.bench import Case
+from hone.judge.device.cpu.trials import Findings
+from hone.judge.device.cuda import bench as session_module
+from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.bench import DeviceSession
+from hone.judge.device.cuda.plan import make_device_plan
+from hone.judge.device.cuda.side import DeviceSubject
+from hone.judge.device.cuda.timing import DeviceTiming
 from hone.judge.gold import gold_solution
-from hone.judge.kernels import BaselineFailedError, BesideError
-from hone.judge.session import Case
 from hone.judge.verdict import Verdict
 from hone.records import Argument, Build, BuildStatus, Status, Tolerance
 

@@ -12,7 +12,7 @@ def asked():
 torch.cuda.is_available = asked
 torch.cuda._is_compiled = lambda: True
 torch.version.cuda = "13.0"
-from hone.judge.cuda.models import import_extension_tools
+from hone.judge.device.cuda.models import import_extension_tools
 import_extension_tools()
 assert torch.cuda.is_available is asked
 assert torch.utils.cpp_extension.CUDA_HOME == "/nowhere"

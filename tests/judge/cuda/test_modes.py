@@ -2,8 +2,8 @@
 
 import pytest
 
-from hone.judge.cuda.timing import DeviceTiming
-from hone.judge.kernels import BesideError
+from hone.judge.baselines import BesideError
+from hone.judge.device.cuda.timing import DeviceTiming
 from hone.judge.verdict import Verdict
 from hone.records import Status
 

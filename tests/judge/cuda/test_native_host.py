@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from hone.judge.cuda import native_host
+from hone.judge.child.cuda import native as native_host
 from hone.records import Status
 
 from .rigs import CHANGING, NUMBER, SETS, armed, captured, refused

@@ -8,7 +8,7 @@ from hone.build import build_all
 from hone.build.kernels import kernel_solution
 from hone.config_sources import LocalSource
 from hone.errors import MachineError
-from hone.judge.cuda.gpu import visible_gpus
+from hone.judge.device.cuda.gpu import visible_gpus
 from hone.judge.judging import judge_all
 from hone.methods.files import header, read_file, statuses
 from hone.records import Language, Protocol, Status, Tolerance

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from hone.judge.cuda.busy import BUSY_BATCHES
-from hone.judge.cuda.subject import CALIBRATIONS
-from hone.judge.cuda.timed_batches import AUDITED_SETS
-from hone.judge.cuda.timing import LEAST_STREAM_TURNS, DeviceTiming
-from hone.judge.examine import LEAST_TIMED_RUNS
+from hone.judge.clocks.busy import BUSY_BATCHES
+from hone.judge.device.cpu.trials import LEAST_TIMED_RUNS
+from hone.judge.device.cuda.batches import AUDITED_SETS
+from hone.judge.device.cuda.side import CALIBRATIONS
+from hone.judge.device.cuda.timing import LEAST_STREAM_TURNS, DeviceTiming
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
@@ -257,7 +257,11 @@ class Restless(Honest):
 def test_a_graph_that_does_not_wait_quietly_is_launched_on_inputs_that_are_shown(bench, launch_ms):
     """What it loses by that is no launch of every kernel."""
     found = timed(bench, Restless, **SHORT, launch_ms=launch_ms)
-    assert (found.clock.mode, found.clock.baseline_modes["torch_eager"], found.clock.runs_per_sample) == ("replay", "graph", 1)
+    assert (found.clock.mode, found.clock.baseline_modes["torch_eager"], found.clock.runs_per_sample) == (
+        "replay",
+        "graph",
+        1,
+    )
     assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
 
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from hone.judge.cuda import session as session_module
-from hone.judge.cuda.plan import make_device_plan
-from hone.judge.cuda.session import DeviceSession
-from hone.judge.session import Case
+from hone.judge.device.cpu.bench import Case
+from hone.judge.device.cuda import bench as session_module
+from hone.judge.device.cuda.bench import DeviceSession
+from hone.judge.device.cuda.plan import make_device_plan
 from hone.records import Status, Tolerance
 from hone.sources.workloads import moved_bytes
 

@@ -38,20 +38,20 @@ def serve(role: str, channel: Channel, descriptors: list[int], layouts: Mapping[
 def import_hosts(kind: str) -> None:
     """Import what the zygote's runners will need: once they are confined they cannot read these files."""
     if kind == "cuda_plain":
-        import hone.judge.cuda.native_host
+        import hone.judge.child.cuda.native
     elif kind == "cuda_torch":
         import hone.build.extension_call
-        import hone.judge.cuda.candidate_host
-        import hone.judge.cuda.models
-        import hone.judge.cuda.reference_host
+        import hone.judge.child.cuda.candidate
+        import hone.judge.child.cuda.reference
+        import hone.judge.device.cuda.models
 
-        hone.judge.cuda.models.import_extension_tools()
-        hone.judge.cuda.models.warm_triton()
+        hone.judge.device.cuda.models.import_extension_tools()
+        hone.judge.device.cuda.models.warm_triton()
     elif kind == "plain":
-        import hone.judge.child.native
+        import hone.judge.child.cpu.native
     else:
-        import hone.judge.child.candidate
-        import hone.judge.child.reference
+        import hone.judge.child.cpu.candidate
+        import hone.judge.child.cpu.reference
 
 
 def make_host(role: str, arenas: Mapping[str, tuple[mmap.mmap, Layout]]) -> Host:
@@ -59,27 +59,27 @@ def make_host(role: str, arenas: Mapping[str, tuple[mmap.mmap, Layout]]) -> Host
     if role.startswith("cuda_"):
         return _make_cuda_host(role)
     if role == "native":
-        from hone.judge.child.native import NativeHost
+        from hone.judge.child.cpu.native import NativeHost
 
         return NativeHost(arenas)
     if role == "candidate":
-        from hone.judge.child.candidate import CandidateHost
+        from hone.judge.child.cpu.candidate import CandidateHost
 
         return CandidateHost(arenas)
-    from hone.judge.child.reference import ReferenceHost
+    from hone.judge.child.cpu.reference import ReferenceHost
 
     return ReferenceHost(arenas)
 
 
 def _make_cuda_host(role: str) -> Host:
     if role == "cuda_native":
-        from hone.judge.cuda.native_host import NativeHost
+        from hone.judge.child.cuda.native import NativeHost
 
         return NativeHost()
     if role == "cuda_candidate":
-        from hone.judge.cuda.candidate_host import CandidateHost
+        from hone.judge.child.cuda.candidate import CandidateHost
 
         return CandidateHost()
-    from hone.judge.cuda.reference_host import ReferenceHost
+    from hone.judge.child.cuda.reference import ReferenceHost
 
     return ReferenceHost()

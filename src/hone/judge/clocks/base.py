@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from hone.judge.cuda.clock import Observation
+from hone.judge.clocks.observation import Observation
 from hone.records import Mode
 
 if TYPE_CHECKING:
-    from hone.judge.cuda.reference import DeviceReference
-    from hone.judge.cuda.subject import DeviceSubject
+    from hone.judge.device.cuda.reference import DeviceReference
+    from hone.judge.device.cuda.side import DeviceSubject
 
 Attempt = Callable[[], str]
 """Tries something on inputs that are shown; why it is not possible, empty when it is."""

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hone.judge.clocks.base import DeviceClock
-from hone.judge.cuda.clock import Observation
+from hone.judge.clocks.observation import Observation
 
 if TYPE_CHECKING:
-    from hone.judge.cuda.reference import DeviceReference
-    from hone.judge.cuda.subject import DeviceSubject
+    from hone.judge.device.cuda.reference import DeviceReference
+    from hone.judge.device.cuda.side import DeviceSubject
 
 
 class GatedClock(DeviceClock):

@@ -10,8 +10,8 @@ from hone.judge.clocks.gated import GatedClock
 from hone.records import Mode
 
 if TYPE_CHECKING:
-    from hone.judge.cuda.reference import DeviceReference
-    from hone.judge.cuda.subject import DeviceSubject
+    from hone.judge.device.cuda.reference import DeviceReference
+    from hone.judge.device.cuda.side import DeviceSubject
 
 
 class GraphClock(GatedClock):

@@ -14,8 +14,8 @@ from hone.judge.clocks.gated import GatedClock
 from hone.records import Mode
 
 if TYPE_CHECKING:
-    from hone.judge.cuda.reference import DeviceReference
-    from hone.judge.cuda.subject import DeviceSubject
+    from hone.judge.device.cuda.reference import DeviceReference
+    from hone.judge.device.cuda.side import DeviceSubject
 
 LAUNCHING_S = 5e-3
 """What the host may take for the launches of a batch. PyTorch takes 6 us or more for each; from about 1,000 launches on

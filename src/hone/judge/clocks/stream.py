@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from hone.judge.clocks.base import Attempt, DeviceClock
-from hone.judge.cuda.clock import Observation
+from hone.judge.clocks.observation import Observation
 from hone.records import Mode
 
 if TYPE_CHECKING:
-    from hone.judge.cuda.reference import DeviceReference
-    from hone.judge.cuda.subject import DeviceSubject
+    from hone.judge.device.cuda.reference import DeviceReference
+    from hone.judge.device.cuda.side import DeviceSubject
 
 
 class StreamClock(DeviceClock):

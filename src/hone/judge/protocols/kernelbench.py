@@ -11,8 +11,8 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from hone.judge.cuda.reference import DeviceReference
-from hone.judge.cuda.subject import DeviceSubject
+from hone.judge.device.cuda.reference import DeviceReference
+from hone.judge.device.cuda.side import DeviceSubject
 from hone.records import AsPublished
 
 MOST_TRIALS, LEAST_TRIALS, PILOT_TRIALS = 100, 5, 1

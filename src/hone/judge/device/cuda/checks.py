@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from hone.judge.compare import Counts
+from hone.judge.counts import Counts
 
 CHUNK = 1 << 26
 """Elements that are compared at a time, to bound the memory of the comparison."""

@@ -21,13 +21,13 @@ from hone.judge.child.models import (
     set_sizes,
     silence,
 )
-from hone.judge.cuda import driver
-from hone.judge.cuda.batches import Clock, Gate
-from hone.judge.cuda.draws import Draws
-from hone.judge.cuda.memory import DeviceArena
-from hone.judge.cuda.models import allow_tf32
-from hone.judge.cuda.sets import Region
-from hone.judge.cuda.values import redistribute
+from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.draws import Draws
+from hone.judge.device.cuda.events import Clock, Gate
+from hone.judge.device.cuda.memory import DeviceArena
+from hone.judge.device.cuda.models import allow_tf32
+from hone.judge.device.cuda.sets import Region
+from hone.judge.device.cuda.values import redistribute
 
 FLUSH_BYTES = 512 << 20
 """Several times the largest L2 cache."""

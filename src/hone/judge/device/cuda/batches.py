@@ -9,15 +9,15 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
+from hone.judge.baselines import blamed_on
 from hone.judge.clocks import CLOCKS, DeviceClock
 from hone.judge.clocks.base import Attempt
-from hone.judge.compare import Counts
-from hone.judge.cuda.clock import Observation
-from hone.judge.cuda.reference import DeviceReference
-from hone.judge.cuda.sets import BatchShape
-from hone.judge.cuda.subject import DeviceSubject
-from hone.judge.examine import SOLUTION
-from hone.judge.kernels import blamed_on
+from hone.judge.clocks.observation import Observation
+from hone.judge.counts import Counts
+from hone.judge.device.cpu.trials import SOLUTION
+from hone.judge.device.cuda.reference import DeviceReference
+from hone.judge.device.cuda.sets import BatchShape
+from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.verdict import Verdict
 from hone.records import Mode, Protocol, Status
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import torch
 
+from hone.judge.child.cuda.yardsticks import Yardstick, Yardsticks
 from hone.judge.child.models import (
     UnexpectedOutput,
     flatten,
     seed_all,
 )
-from hone.judge.cuda import driver
-from hone.judge.cuda.checks import DeviceTally, changed_inputs, scale_of
-from hone.judge.cuda.memory import DeviceArena
-from hone.judge.cuda.yardsticks import Yardstick, Yardsticks
+from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.checks import DeviceTally, changed_inputs, scale_of
+from hone.judge.device.cuda.memory import DeviceArena
 
 ASIDE_BYTES = 4 << 30
 """Results up to this size are copied before they are looked at."""

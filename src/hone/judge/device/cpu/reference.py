@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from hone.judge.arena import Arena, Bytes
 from hone.judge.confinement import Confinement
+from hone.judge.device.cpu.arena import Arena, Bytes
 from hone.judge.plan import GIB, Plan
 from hone.judge.runner import Runner, RunnerEndedError, RunnerError, RunnerTimeoutError, Zygote
 from hone.judge.verdict import Verdict

@@ -6,10 +6,10 @@ import random
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from hone.judge.compare import Counts
-from hone.judge.cuda.reference import DeviceReference
-from hone.judge.cuda.subject import DeviceSubject
-from hone.judge.examine import Findings
+from hone.judge.counts import Counts
+from hone.judge.device.cpu.trials import Findings
+from hone.judge.device.cuda.reference import DeviceReference
+from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.verdict import Verdict
 from hone.records import ErrorFigures, Protocol, Status
 

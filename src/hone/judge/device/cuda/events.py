@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hone.judge.cuda import driver
-from hone.judge.cuda.cupti import CuptiMissingError, Spans
+from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.cupti import CuptiMissingError, Spans
 
 PUBLISHED_WARMUPS, PUBLISHED_FLUSH_BYTES = 3, 256 << 20
 """Calls before KernelBench's trials; what its branch main writes to make the L2 cache forget."""

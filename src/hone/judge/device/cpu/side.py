@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hone import launcher
-from hone.judge.arena import Arena, Bytes
 from hone.judge.confinement import Confinement
+from hone.judge.device.cpu.arena import Arena, Bytes
+from hone.judge.device.cpu.reference import SETUP_TIMEOUT_S, Reference
 from hone.judge.environment import oom_kills
 from hone.judge.needs import gpu_error
 from hone.judge.plan import GIB, Plan
-from hone.judge.reference import SETUP_TIMEOUT_S, Reference
 from hone.judge.runner import (
     Runner,
     RunnerEndedError,
@@ -26,7 +26,7 @@ from hone.judge.wire import LARGE_BYTES
 from hone.records import Protocol, Solution, Status
 
 if TYPE_CHECKING:
-    from hone.judge.cuda.plan import DevicePlan
+    from hone.judge.device.cuda.plan import DevicePlan
 
 KINDS = {"memory": Status.OUT_OF_MEMORY, "load": Status.LOAD_ERROR, "shape": Status.WRONG_SHAPE}
 TABLE_CHARACTERS = 20_000

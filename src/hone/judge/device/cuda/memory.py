@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from hone.judge.cuda.sets import Region
+from hone.judge.device.cuda.sets import Region
 
 
 class _Memory:

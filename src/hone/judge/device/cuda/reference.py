@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hone.judge.confinement import Confinement
-from hone.judge.cuda.plan import DevicePlan, check_memory
-from hone.judge.cuda.sets import run_count
+from hone.judge.device.cpu.reference import COMPILE_TIMEOUT_S, SETUP_TIMEOUT_S, ask_reference, reference_failure
+from hone.judge.device.cuda.plan import DevicePlan, check_memory
+from hone.judge.device.cuda.sets import run_count
 from hone.judge.plan import GIB
-from hone.judge.reference import COMPILE_TIMEOUT_S, SETUP_TIMEOUT_S, ask_reference, reference_failure
 from hone.judge.runner import Runner, RunnerError, Zygote
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES

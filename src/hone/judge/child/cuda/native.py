@@ -8,10 +8,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hone.judge.child.native import launcher_argument
-from hone.judge.cuda import driver
-from hone.judge.cuda.batches import Clock, Gate
-from hone.judge.cuda.sets import Region
+from hone.judge.child.cpu.native import launcher_argument
+from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.events import Clock, Gate
+from hone.judge.device.cuda.sets import Region
 
 
 class NativeHost:

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import torch
 
+from hone.judge.child.cuda.reference_base import ReferenceBase
 from hone.judge.child.models import flatten, seed_all
-from hone.judge.cuda.checks import distance, rounding_slack
-from hone.judge.cuda.reference_base import ReferenceBase
+from hone.judge.device.cuda.checks import distance, rounding_slack
 
 EXACT_FLOPS = 2e13
 """Up to this size the reference is also computed in float64, which takes up to some seconds."""

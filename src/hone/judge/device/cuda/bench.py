@@ -9,20 +9,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hone.judge.cuda.examine import DeviceExamination, Figures
-from hone.judge.cuda.gpu import Gpu, held_gpu, visible_gpus
-from hone.judge.cuda.plan import DevicePlan, make_device_plan
-from hone.judge.cuda.reference import DeviceReference
-from hone.judge.cuda.subject import DeviceSubject
-from hone.judge.cuda.timed_batches import EAGER
-from hone.judge.cuda.timing import ALL_MODES, UNCAPTURED, DeviceTiming
-from hone.judge.examine import Findings
+from hone.judge.baselines import BesideError, KernelBaselines
+from hone.judge.device.cpu.bench import BaseSession, Case, check_build
+from hone.judge.device.cpu.trials import Findings
+from hone.judge.device.cuda.batches import EAGER
+from hone.judge.device.cuda.gpu import Gpu, held_gpu, visible_gpus
+from hone.judge.device.cuda.plan import DevicePlan, make_device_plan
+from hone.judge.device.cuda.reference import DeviceReference
+from hone.judge.device.cuda.side import DeviceSubject
+from hone.judge.device.cuda.timing import ALL_MODES, UNCAPTURED, DeviceTiming
+from hone.judge.device.cuda.trials import DeviceExamination, Figures
 from hone.judge.gold import gold_solution
-from hone.judge.kernels import BesideError, KernelBaselines
 from hone.judge.needs import compiles_when_run
 from hone.judge.protocols.kernelbench import measure_as_published
 from hone.judge.runner import Zygote
-from hone.judge.session import BaseSession, Case, check_build
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import Finding, Mode, Protocol, Status
 from hone.scratch import ScratchFolder

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hone.judge.cuda.sets import Region, set_count
+from hone.judge.device.cuda.sets import Region, set_count
 from hone.judge.layout import Layout, Slot
 from hone.judge.plan import (
     GIB,

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from hone.judge.compare import Tally, tally_outputs
-from hone.judge.kernels import blamed_on
-from hone.judge.reference import Reference
-from hone.judge.subject import Subject
+from hone.judge.baselines import blamed_on
+from hone.judge.counts import Tally, tally_outputs
+from hone.judge.device.cpu.reference import Reference
+from hone.judge.device.cpu.side import Subject
 from hone.judge.verdict import Verdict
 from hone.records import ErrorFigures, Performance, Protocol, Status, Timing
 

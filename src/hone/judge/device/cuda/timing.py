@@ -9,9 +9,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hone.judge.clocks.queued import queued_runs
-from hone.judge.cuda.busy import busy_samples_ms
-from hone.judge.cuda.clock import (
+from hone.judge.clocks.busy import busy_samples_ms
+from hone.judge.clocks.observation import (
     LONG_SLACK_SHARE,
     MOST_SLACK_SHARE,
     Observation,
@@ -20,12 +19,20 @@ from hone.judge.cuda.clock import (
     slow_times,
     unexplained_ms,
 )
-from hone.judge.cuda.gpu import Gpu, clocks
-from hone.judge.cuda.reference import GRAPH_BELOW_MS, DeviceReference
-from hone.judge.cuda.sets import LEAST_CHECKED_MS, BatchShape, run_count
-from hone.judge.cuda.subject import NOT_CAPTURED, NOT_LAUNCHED, NOTHING_CAPTURED, REHEARSALS, RESTLESS, DeviceSubject
-from hone.judge.cuda.timed_batches import OTHER_RESULTS, STREAM, OtherResultsError, TimedBatches
-from hone.judge.examine import LEAST_TIMED_RUNS, SOLUTION
+from hone.judge.clocks.queued import queued_runs
+from hone.judge.device.cpu.trials import LEAST_TIMED_RUNS, SOLUTION
+from hone.judge.device.cuda.batches import OTHER_RESULTS, STREAM, OtherResultsError, TimedBatches
+from hone.judge.device.cuda.gpu import Gpu, clocks
+from hone.judge.device.cuda.reference import GRAPH_BELOW_MS, DeviceReference
+from hone.judge.device.cuda.sets import LEAST_CHECKED_MS, BatchShape, run_count
+from hone.judge.device.cuda.side import (
+    NOT_CAPTURED,
+    NOT_LAUNCHED,
+    NOTHING_CAPTURED,
+    REHEARSALS,
+    RESTLESS,
+    DeviceSubject,
+)
 from hone.judge.verdict import Verdict
 from hone.records import Clock, Finding, Mode, Performance, Protocol, Status, Timing
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hone.judge.cuda.clock import believable_busy_ms
+from hone.judge.clocks.observation import believable_busy_ms
 
 BUSY_BELOW_MS = 0.05
 """For runs shorter than this CUPTI's times of the kernels are the figure."""

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hone.build.kernels import kernel_solution
 from hone.build.toolchain import CUDA_TARGET, cpu_target
+from hone.judge.baselines import BaselineFailedError, KernelBaselines
 from hone.judge.confinement import FULL
-from hone.judge.examine import Examination, Findings
-from hone.judge.kernels import BaselineFailedError, KernelBaselines
+from hone.judge.device.cpu.reference import Reference
+from hone.judge.device.cpu.side import Subject
+from hone.judge.device.cpu.trials import Examination, Findings
 from hone.judge.needs import cpu_only, lacking, lacking_on_gpu
 from hone.judge.plan import Plan, make_plan
-from hone.judge.reference import Reference
 from hone.judge.runner import Zygote
-from hone.judge.subject import Subject
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import (
     TORCH_BASELINES,
@@ -35,8 +35,8 @@ from hone.records import (
 )
 
 if TYPE_CHECKING:
-    from hone.judge.cuda.reference import DeviceReference
-    from hone.judge.cuda.subject import DeviceSubject
+    from hone.judge.device.cuda.reference import DeviceReference
+    from hone.judge.device.cuda.side import DeviceSubject
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hone.judge.arena import Bytes, same_bytes
+from hone.judge.device.cpu.arena import Bytes, same_bytes
 from hone.judge.layout import FLOATING, Slot
 from hone.records import ErrorFigures, Tolerance
 

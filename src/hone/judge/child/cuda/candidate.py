@@ -21,11 +21,11 @@ from hone.judge.child.models import (
     set_sizes,
     silence,
 )
-from hone.judge.cuda import driver
-from hone.judge.cuda.batches import Clock, Gate
-from hone.judge.cuda.memory import DeviceArena
-from hone.judge.cuda.models import allow_tf32, captured_graph, profile_table
-from hone.judge.cuda.sets import Region
+from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.events import Clock, Gate
+from hone.judge.device.cuda.memory import DeviceArena
+from hone.judge.device.cuda.models import allow_tf32, captured_graph, profile_table
+from hone.judge.device.cuda.sets import Region
 
 
 class CandidateHost:

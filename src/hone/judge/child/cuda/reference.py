@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 
+from hone.judge.child.cuda.reference_checks import ReferenceChecks
 from hone.judge.child.models import (
     seed_all,
 )
-from hone.judge.cuda import driver
-from hone.judge.cuda.batches import Gate
-from hone.judge.cuda.models import captured_graph, profile_table
-from hone.judge.cuda.reference_checks import ReferenceChecks
+from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.events import Gate
+from hone.judge.device.cuda.models import captured_graph, profile_table
 
 GATE_BATCHES = 9
 

@@ -1,0 +1,1 @@
+"""Where solutions run: a CPU, or one NVIDIA GPU."""
