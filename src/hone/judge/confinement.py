@@ -26,6 +26,7 @@ import os
 import resource
 import sys
 import sysconfig
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -220,3 +221,18 @@ def _set_limit(kind: int, soft: int, hard: int) -> bool:
     except (ValueError, OSError):
         return False
     return True
+
+
+class Shortfall:
+    """What a machine's confinement lacks is said once."""
+
+    def __init__(self) -> None:
+        self._warned = False
+
+    def warn_once(self, achieved: Sequence[str]) -> None:
+        """Warn if a part is not among those that were achieved."""
+        missing = [part for part in FULL if part not in achieved]
+        if missing and not self._warned:
+            self._warned = True
+            detail = "this machine confines solutions less than fully, run only code that you trust; missing: "
+            warnings.warn(detail + ", ".join(missing), RuntimeWarning, stacklevel=2)

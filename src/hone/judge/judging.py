@@ -6,21 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from hone.build.kernels import kernels_for
 from hone.build.progress import progress_bar
 from hone.code import code_digest
 from hone.errors import MachineError, RecordError
-from hone.judge.device.cpu.bench import Case, Session
-from hone.judge.device.cpu.trials import Findings
+from hone.judge.case import Case
 from hone.judge.environment import environment_for
+from hone.judge.findings import Findings
+from hone.judge.session import Session
 from hone.judge.verdict import Verdict
 from hone.records import Build, BuildStatus, Definition, Protocol, Solution, Status, Trace, Workload, digest
 from hone.store import Store
-
-if TYPE_CHECKING:
-    from hone.judge.device.cuda.bench import DeviceSession
 
 T = TypeVar("T")
 
@@ -62,7 +60,7 @@ def judge_all(
         pair: trace.model_copy(update={"protocol": protocol}) for pair, trace in known.items() if trace is not None
     }
     to_judge = sorted((pair for pair in wanted if pair not in traces), key=lambda pair: places[pair])
-    with progress_bar("judge", len(to_judge), wanted=progress) as advance, open_session(protocol, baselines) as session:
+    with progress_bar("judge", len(to_judge), wanted=progress) as advance, Session(protocol, baselines) as session:
         for pair in to_judge:
             trace = judge_one(wanted[pair], session)
             if keepable(trace, wanted[pair].build):
@@ -81,16 +79,7 @@ def keepable(trace: Trace, build: Build) -> bool:
     return trace.status.resolved and not lacks_baseline and build.status is not BuildStatus.TIMEOUT
 
 
-def open_session(protocol: Protocol, baselines: Sequence[str]) -> Session | DeviceSession:
-    """The session for the protocol's device."""
-    if protocol.device == "cpu":
-        return Session(protocol, baselines)
-    from hone.judge.device.cuda.bench import DeviceSession
-
-    return DeviceSession(protocol, baselines)
-
-
-def judge_one(case: Case, session: Session | DeviceSession) -> Trace:
+def judge_one(case: Case, session: Session) -> Trace:
     """The trace of one case; whatever the solution does, this returns."""
     findings = Findings()
     try:

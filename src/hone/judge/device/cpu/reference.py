@@ -8,14 +8,14 @@ from typing import Any
 from hone.judge.confinement import Confinement
 from hone.judge.device.cpu.arena import Arena, Bytes
 from hone.judge.plan import GIB, Plan
-from hone.judge.runner import Runner, RunnerEndedError, RunnerError, RunnerTimeoutError, Zygote
+from hone.judge.references import COMPILE_TIMEOUT_S, ask_reference, check_reference, reference_failure
+from hone.judge.runner import Runner, RunnerError, RunnerTimeoutError, Zygote
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
 from hone.records import Protocol, Status
 
 SETUP_TIMEOUT_S = 60.0
 """Beside the limit of one forward: what constructors, input generators and compilers of baselines get."""
-COMPILE_TIMEOUT_S = 600.0
 SLOW_GFLOPS = 10.0
 """Any machine reaches this: only definitions that could then exceed the time limit are compared to its real peak."""
 PEAK_MARGIN = 3.0
@@ -143,40 +143,3 @@ class Reference:
     @property
     def _no_memory(self) -> str:
         return f"the reference needs more than {self._protocol.memory_limit_gib:g} GiB"
-
-
-def ask_reference(
-    runner: Runner, message: dict[str, Any], timeout_s: float, limit: int, no_memory: str
-) -> dict[str, Any]:
-    """The answer of a reference's process; raises Verdict, of which `no_memory` is the detail where memory is short."""
-    try:
-        answer = runner.ask(message, timeout_s, limit)
-    except RunnerTimeoutError:
-        detail = f"the reference did not answer to '{message['do']}' in {timeout_s:g} s"
-        raise Verdict(Status.NOT_JUDGED, detail) from None
-    except RunnerError as error:
-        raise reference_failure(error) from None
-    check_reference(answer, no_memory)
-    return answer
-
-
-def check_reference(answer: dict[str, Any], no_memory: str) -> None:
-    """Raises Verdict when the answer is an error."""
-    error = answer.get("error")
-    if error is None:
-        return
-    if error["kind"] == "memory":
-        raise Verdict(Status.NOT_JUDGED, no_memory)
-    if "missing" in error:
-        raise Verdict(Status.NOT_JUDGED, f"the reference needs '{error['missing']}', which is not installed")
-    raise Verdict(Status.MACHINE_ERROR, f"the reference failed: {error['text']}")
-
-
-def reference_failure(error: RunnerError) -> Verdict:
-    """What the end of a reference's process, or its silence, comes to."""
-    if not isinstance(error, RunnerEndedError):
-        return Verdict(Status.MACHINE_ERROR, f"the reference's process failed: {error}")
-    said = error.errors.strip()[-300:]
-    return Verdict(
-        Status.MACHINE_ERROR, f"the reference's process failed: {error.reason}" + (f": {said}" if said else "")
-    )

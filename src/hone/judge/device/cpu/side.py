@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hone import launcher
 from hone.judge.confinement import Confinement
 from hone.judge.device.cpu.arena import Arena, Bytes
 from hone.judge.device.cpu.reference import SETUP_TIMEOUT_S, Reference
 from hone.judge.environment import oom_kills
 from hone.judge.needs import gpu_error
 from hone.judge.plan import GIB, Plan
-from hone.judge.runner import (
-    Runner,
-    RunnerEndedError,
-    RunnerError,
-    RunnerForgedError,
-    RunnerStuckError,
-    RunnerTimeoutError,
-    Zygote,
-)
+from hone.judge.runner import Runner, RunnerError, Zygote
+from hone.judge.sides import KINDS, TABLE_CHARACTERS, module_message, native_message, verdict_of
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.judge.wire import LARGE_BYTES
 from hone.records import Protocol, Solution, Status
-
-if TYPE_CHECKING:
-    from hone.judge.device.cuda.plan import DevicePlan
-
-KINDS = {"memory": Status.OUT_OF_MEMORY, "load": Status.LOAD_ERROR, "shape": Status.WRONG_SHAPE}
-TABLE_CHARACTERS = 20_000
 
 
 class Subject:
@@ -106,16 +92,17 @@ class Subject:
         outputs = [self.outputs.raw(slot) for slot in self.plan.outputs.slots]
         return outputs + [self.inputs.raw(slot) for slot in self.plan.in_place]
 
-    def check_memory(self, reference: Reference, may_write: list[str]) -> None:
-        """Raises a Verdict when it wrote outside its outputs, or to an argument that the reference leaves alone."""
-        if not (self.outputs.guards_hold(self._poison) and self.inputs.guards_hold(0)):
-            raise Verdict(Status.RUNTIME_ERROR, "it wrote outside its outputs")
+    def guards_hold(self) -> bool:
+        """Whether nothing was written outside the tensors."""
+        return self.outputs.guards_hold(self._poison) and self.inputs.guards_hold(0)
+
+    def changed(self, reference: Reference, may_write: list[str]) -> list[str]:
+        """Arguments that it wrote to though the reference leaves them alone."""
         allowed = {*may_write, *(slot.name for slot in self.plan.in_place)}
         changed = [name for name in self.inputs.differing(reference.pristine) if name not in allowed]
         if self.parameters is not None:
             changed += self.parameters.differing(reference.parameters)
-        if changed:
-            raise Verdict(Status.INPUT_CHANGED, f"it wrote to {', '.join(changed)}, which the reference leaves alone")
+        return changed
 
     def profile(self) -> str:
         """PyTorch's operator table of one forward, as the candidate's process gives it."""
@@ -152,48 +139,3 @@ class Subject:
     def _limit(self, doing: str) -> float:
         limits = {"running": self._protocol.run_timeout_s, "preparing": SETUP_TIMEOUT_S}
         return limits.get(doing, SETUP_TIMEOUT_S + self._protocol.run_timeout_s)
-
-
-def native_message(solution: Solution, artifact: Path | None, plan: Plan | DevicePlan) -> dict[str, Any]:
-    """What a process needs to open a shared object and to call its launcher for the workload's data type."""
-    definition, dtype = plan.definition, plan.workload.dtype
-    entry_point = launcher.entry_point(definition, dtype, solution.entry_point)
-    wanted = launcher.signature(definition, solution.language, dtype if definition.dtypes else None)
-    return {
-        "artifact": str(artifact), "entry_point": entry_point, "signature": plan.native_signature(), "wanted": wanted
-    }  # fmt: skip
-
-
-def module_message(solution: Solution, protocol: Protocol, plan: Plan | DevicePlan) -> dict[str, Any]:
-    """What a process needs to execute a module and to build its model."""
-    message = {"source": solution.source, "entry_point": solution.entry_point, "threads": protocol.threads}
-    message["model_mode"] = protocol.model_mode
-    return message | plan.reference_message()
-
-
-def verdict_of(error: RunnerError, doing: str, *, limit_s: float, kills_before: int) -> Verdict:
-    """What a failure of the solution's process says about the solution.
-
-    `kills_before`: how many processes the kernel had killed for lack of memory when it was started.
-    """
-    if isinstance(error, RunnerTimeoutError):
-        return Verdict(Status.TIMEOUT, f"{doing} took over {limit_s:g} s")
-    if isinstance(error, RunnerForgedError):
-        return Verdict(Status.RUNTIME_ERROR, f"its process interfered with the judge's protocol: {error}")
-    if isinstance(error, RunnerStuckError):
-        return Verdict(Status.MACHINE_ERROR, f"its process could not be stopped after {doing}")
-    assert isinstance(error, RunnerEndedError)
-    return _verdict_of_ending(error, doing, kills_before)
-
-
-def _verdict_of_ending(error: RunnerEndedError, doing: str, kills_before: int) -> Verdict:
-    last = error.errors.strip()[-500:]
-    detail = f"{error.reason} while {doing}" + (f": {last}" if last else "")
-    if error.code is None:
-        return Verdict(Status.MACHINE_ERROR, detail)
-    if error.code == -9 and oom_kills() > kills_before:
-        # Solutions are held by a limit of their own: the kernel kills when the machine as a whole has run out.
-        return Verdict(Status.MACHINE_ERROR, f"the machine ran out of memory: {detail}")
-    if "bad_alloc" in error.errors:
-        return Verdict(Status.OUT_OF_MEMORY, detail)
-    return Verdict(Status.RUNTIME_ERROR, detail)

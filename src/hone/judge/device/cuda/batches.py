@@ -14,12 +14,12 @@ from hone.judge.clocks import CLOCKS, DeviceClock
 from hone.judge.clocks.base import Attempt
 from hone.judge.clocks.observation import Observation
 from hone.judge.counts import Counts
-from hone.judge.device.cpu.trials import SOLUTION
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.sets import BatchShape
 from hone.judge.device.cuda.side import DeviceSubject
+from hone.judge.stand import SOLUTION, OtherResultsError
 from hone.judge.verdict import Verdict
-from hone.records import Mode, Protocol, Status
+from hone.records import Protocol, Status
 
 EAGER = "torch_eager"
 AUDITED_SETS = 6
@@ -29,14 +29,6 @@ STREAM = BatchShape("stream", 1)
 """One run, because inputs are shown to all of a batch's runs at once there, and a launch that does the work of several
 would be quicker than they are."""
 OTHER_RESULTS = "it gives other results there"
-
-
-class OtherResultsError(Exception):
-    """Wrong results of a side in a way of timing that is not PyTorch's ordinary one: says nothing about the side."""
-
-    def __init__(self, name: str, mode: Mode, detail: str) -> None:
-        self.name, self.mode, self.detail = name, mode, detail
-        super().__init__(f"{name} in {mode}: {detail}")
 
 
 class TimedBatches:
@@ -195,7 +187,7 @@ class TimedBatches:
                 raise OtherResultsError(name, mode, tally.sentence())
             raise Verdict(Status.WRONG_VALUE, f"wrong in a timed run though right before: {tally.sentence()}")
 
-    def _split_audit(self) -> None:
+    def audit_apart(self) -> None:
         """A graph in two parts, which looks like a timed one until its first part is over; else one more timed batch.
 
         Nothing of the second part may be there before its turn, and it gets new inputs meanwhile: so no run can have

@@ -1,4 +1,4 @@
-"""What outlives one solution within a call on a GPU: the GPU itself, zygotes, references by workload and sizes."""
+"""One GPU: the solution's process in its steps, beside what is kept for the next one."""
 
 from __future__ import annotations
 
@@ -7,110 +7,102 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from hone.judge.baselines import BesideError, KernelBaselines
-from hone.judge.device.cpu.bench import BaseSession, Case, check_build
-from hone.judge.device.cpu.trials import Findings
-from hone.judge.device.cuda.batches import EAGER
+from hone.judge.baselines import BesideError
+from hone.judge.case import Case
+from hone.judge.confinement import Shortfall
 from hone.judge.device.cuda.gpu import Gpu, held_gpu, visible_gpus
-from hone.judge.device.cuda.plan import DevicePlan, make_device_plan
+from hone.judge.device.cuda.kept import Kept
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import ALL_MODES, UNCAPTURED, DeviceTiming
-from hone.judge.device.cuda.trials import DeviceExamination, Figures
-from hone.judge.gold import gold_solution
+from hone.judge.device.cuda.trials import DeviceTrials
+from hone.judge.findings import Findings
 from hone.judge.needs import compiles_when_run
+from hone.judge.procedure import Examination, Figures, profile, take_times, usable_baselines
 from hone.judge.protocols.kernelbench import measure_as_published
 from hone.judge.runner import Zygote
+from hone.judge.stand import Scalars
 from hone.judge.verdict import UnsuitedVerdict, Verdict
-from hone.records import Finding, Mode, Protocol, Status
+from hone.records import AsPublished, Finding, Mode, Protocol, Status
 from hone.scratch import ScratchFolder
 
 HELD_OUT_TRIALS = 1
 BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)
 """What trying to capture a solution may bring about: judged again in a process where nothing is captured."""
 ANY_RULE = ("below_floor", "slow_times")
+VARIABLES = {
+    "CUDA_CACHE_DISABLE": "1",
+    "CUDA_MODULE_LOADING": "LAZY",
+    # Zygotes must ask whether there is a GPU without touching it: what has touched it cannot be forked.
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+}
 
 
-class DeviceSession(BaseSession):
+class CudaBench:
     """A context manager: it holds one GPU, and everything that was started ends with it."""
 
     def __init__(self, protocol: Protocol, baselines: Sequence[str]) -> None:
-        super().__init__(protocol, baselines)
+        self.protocol = protocol
+        self._baselines = tuple(baselines)
         self._stack = ExitStack()
-        self._references: dict[tuple[tuple[str, int], ...], DeviceReference] = {}
-        """Of the current workload, by the held-out sizes."""
-        self._workload = ""
-        """Id of the current workload."""
-        self._kernels: KernelBaselines[DeviceSubject] | None = None
-        """Beside the reference that solutions are timed with."""
-        self._by_reference = ""
-        """Why PyTorch's baseline, though it is no chain, has no process of its own."""
+        self._shortfall = Shortfall()
         self._gpu: Gpu | None = None
+        self._kept: Kept | None = None
         self._attempts = 1
         """At taking times, of the solution at hand."""
 
     def __enter__(self) -> Self:
-        variables = {
-            "CUDA_CACHE_DISABLE": "1",
-            "CUDA_MODULE_LOADING": "LAZY",
-            # Zygotes must ask whether there is a GPU without touching it: what has touched it cannot be forked.
-            "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
-        }
         threads = self.protocol.threads
-        self._torch = Zygote("cuda_torch", threads, [], variables)
-        self._plain = Zygote("cuda_plain", threads, [], variables)
+        self._torch = Zygote("cuda_torch", threads, [], VARIABLES)
+        self._plain = Zygote("cuda_plain", threads, [], VARIABLES)
         self._stack.callback(self._plain.close)
         self._stack.callback(self._torch.close)
         visible_gpus()  # where there is none, the message comes before seconds are spent on imports
         self._torch.start()
         self._gpu = self._stack.enter_context(held_gpu())
+        start = functools.partial(self._subject, scratch=None)
+        self._kept = Kept(self._torch, self._gpu.uuid, self.protocol, self._baselines, start)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._drop_references()
+        self.drop()
         self._stack.close()
 
-    def examine(self, case: Case, findings: Findings) -> None:
-        """Fill in the findings; returns when the solution passed, else raises Verdict (or MachineError)."""
-        check_build(case, self.protocol)
-        if case.workload.id in self._refused:
-            raise self._refused[case.workload.id]
-        try:
-            with ScratchFolder("triton") as folder:
-                scratch = Path(folder) if compiles_when_run(case.solution) else None
-                self._examine(case, findings, scratch)
-        except Verdict as verdict:
-            if not verdict.status.resolved or isinstance(verdict, BesideError):
-                self._drop_references()  # the next solution gets new ones
-            raise
-        except BaseException:
-            self._drop_references()
-            raise
+    def drop(self) -> None:
+        """End references and baselines: the next solution gets new ones."""
+        if self._kept is not None:
+            self._kept.drop()
 
-    def _examine(self, case: Case, findings: Findings, scratch: Path | None) -> None:
+    def judge(self, case: Case, findings: Findings) -> None:
+        """Fill in the findings; returns when the solution passed, else raises Verdict (or MachineError)."""
+        with ScratchFolder("triton") as folder:
+            scratch = Path(folder) if compiles_when_run(case.solution) else None
+            self._judge_sizes(case, findings, scratch)
+            if self._slow(findings):
+                # Some processes have a second, slower kind of times: once more, in fresh ones of all sides.
+                self.drop()
+                self._attempts = 2
+                try:
+                    self._judge_sizes(case, findings, scratch)
+                finally:
+                    self._attempts = 1
+
+    @staticmethod
+    def _slow(findings: Findings) -> bool:
+        return findings.performance is not None and "slow_times" in findings.performance.findings
+
+    def _judge_sizes(self, case: Case, findings: Findings, scratch: Path | None) -> None:
         figures = Figures()
         sizes: list[Mapping[str, int]] = [{}]
         if self.protocol.rule == "hone" and case.workload.axes == case.definition.axes:
             sizes += case.definition.held_out
         # Held-out sizes first: the last process is the one that is timed.
         for chosen in reversed(sizes):
-            # The solution's process opens the GPU while the reference is loaded; none of its own code is there yet.
-            early = None if scratch else self._subject(case, None)
-            try:
-                with findings.phase("reference"):
-                    reference = self._reference(case, chosen)
-                if scratch is not None:
-                    with findings.phase("compile"):
-                        self._compile(case, reference, scratch)
-                subject = early or self._subject(case, scratch)
-            except BaseException:
-                if early is not None:
-                    early.close()
-                raise
+            subject, reference = self._opened(case, chosen, findings, scratch)
             try:
                 self._judge(case, subject, reference, findings, figures)
             except Verdict as verdict:
@@ -118,43 +110,48 @@ class DeviceSession(BaseSession):
                 if not subject.captured or isinstance(verdict, BesideError) or verdict.status not in BY_CAPTURES:
                     raise
                 fresh = self._subject(case, scratch)
-                self._judge(case, fresh, self._reference(case, chosen), findings, figures, UNCAPTURED)
-        self._again_if_slow(case, findings, scratch)
+                self._judge(case, fresh, self.kept.reference(case, chosen), findings, figures, UNCAPTURED)
 
-    def _again_if_slow(self, case: Case, findings: Findings, scratch: Path | None) -> None:
-        """Take times once more, in fresh processes of all sides: some have a second, slower kind of times."""
-        first = findings.performance
-        if first is None or first.clock is None or "slow_times" not in first.findings or first.clock.attempts > 1:
-            return
-        self._drop_references()
-        self._attempts = 2
-        try:
-            self._examine(case, findings, scratch)
-        finally:
-            self._attempts = 1
+    def _opened(
+        self, case: Case, sizes: Mapping[str, int], findings: Findings, scratch: Path | None
+    ) -> tuple[DeviceSubject, DeviceReference]:  # fmt: skip
+        """The solution's process opens the GPU while the reference is loaded; none of its own code is there yet."""
+        with ExitStack() as undone:
+            early = None
+            if scratch is None:
+                early = self._subject(case, None)
+                undone.callback(early.close)
+            with findings.phase("reference"):
+                reference = self.kept.reference(case, sizes)
+            if scratch is not None:
+                with findings.phase("compile"):
+                    self._compile(case, reference, scratch)
+            undone.pop_all()
+        return early or self._subject(case, scratch), reference
 
     def _judge(
         self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, figures: Figures,
         modes: Sequence[Mode] = ALL_MODES,
     ) -> None:  # fmt: skip
+        protocol, held_out = self.protocol, reference.plan.held_out
         try:
             findings.confinement = subject.confinement
-            self._warn_once(subject.confinement)
+            self._shortfall.warn_once(subject.confinement)
             with findings.phase("load"):
                 subject.attach(reference)
                 subject.calibrate(reference)
                 subject.load(reference.plan)
-            examination = DeviceExamination(reference, subject, self.protocol, findings, figures)
-            held_out = reference.plan.held_out
-            examination.check_correctness(HELD_OUT_TRIALS if held_out else self.protocol.correctness_trials)
+            trials = DeviceTrials(reference, subject, findings)
+            wanted = HELD_OUT_TRIALS if held_out else protocol.correctness_trials
+            Examination(trials, protocol, findings, figures).check(wanted)
             if held_out:
                 return
-            if self.protocol.timing:
-                self._take_times(case, subject, reference, findings, examination.scalars, modes)
-                self._note_doubts(case, findings)
-            if self.protocol.profile:
+            if protocol.timing:
+                self._take_times(case, subject, reference, findings, trials.scalars, modes)
+                self._note_doubts(findings)
+            if protocol.profile:
                 with findings.phase("profile"):
-                    findings.profile = self._profile(reference, subject)
+                    findings.profile = profile(reference, subject)
         except Verdict as verdict:
             if verdict.status is Status.NOT_JUDGED and not isinstance(verdict, UnsuitedVerdict):
                 # The reference ran when it was loaded: what it lacks now, the solution holds.
@@ -165,40 +162,45 @@ class DeviceSession(BaseSession):
             subject.close()
 
     def _take_times(
-        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings,
-        scalars: list[dict[str, Any]], modes: Sequence[Mode],
+        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, scalars: Scalars,
+        modes: Sequence[Mode],
     ) -> None:  # fmt: skip
         with findings.phase("baselines"):
-            assert self._kernels is not None
-            kernels = self._kernels
-            usable = self._usable_baselines(case, reference, kernels, findings)
-            findings.remark = "\n".join(filter(None, (findings.remark, self._by_reference)))
-        published = None
-        if self.protocol.as_published:  # first: nothing has been captured yet
-            with findings.phase("as_published"):
-                names = [name for name in usable if name not in case.kernels]
-                version = self.protocol.as_published
-                published = measure_as_published(reference, subject, scalars, names, version)
+            kernels = self.kept.kernels
+            usable = usable_baselines(case, self._baselines, reference, kernels, findings)
+            findings.remark_also(self.kept.by_reference)
+        published = self._as_published(case, subject, reference, findings, scalars, usable)
         with findings.phase("timing"):
-            timing = functools.partial(
-                DeviceTiming, reference, subject, self.protocol, scalars, kernels.ready, modes
-            )  # fmt: skip
-            self._time(lambda names: timing().measure(names, self.gpu), usable, kernels, findings)
-        performance = findings.performance
-        assert performance is not None and performance.clock is not None
+            stand = functools.partial(
+                DeviceTiming, reference, subject, self.protocol, scalars, kernels.ready, modes, gpu=self.gpu
+            )
+            performance = take_times(stand, usable, kernels, self.protocol, findings)
+        assert performance.clock is not None
         clock = performance.clock.model_copy(update={"attempts": self._attempts})
         findings.performance = performance.model_copy(update={"as_published": published, "clock": clock})
 
-    def _note_doubts(self, case: Case, findings: Findings) -> None:
+    def _as_published(
+        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, scalars: Scalars,
+        usable: Sequence[str],
+    ) -> AsPublished | None:  # fmt: skip
+        """Before anything is captured; existing kernels have no part in it."""
+        version = self.protocol.as_published
+        if version is None:
+            return None
+        with findings.phase("as_published"):
+            names = [name for name in usable if name not in case.kernels]
+            return measure_as_published(reference, subject, scalars, names, version)
+
+    def _note_doubts(self, findings: Findings) -> None:
         """What else makes the time of a correct solution doubtful under the rule `hone`."""
         performance, errors = findings.performance, findings.errors
         assert performance is not None
         if self.protocol.rule != "hone":
-            kept = tuple(item for item in performance.findings if item in ANY_RULE)
-            findings.performance = performance.model_copy(update={"findings": kept})
-            return
-        doubts: tuple[Finding, ...] = ("precision_unchecked",) if errors and errors.yardstick == "none" else ()
-        findings.performance = performance.model_copy(update={"findings": (*performance.findings, *doubts)})
+            doubts = tuple(item for item in performance.findings if item in ANY_RULE)
+        else:
+            unchecked: tuple[Finding, ...] = ("precision_unchecked",) if errors and errors.yardstick == "none" else ()
+            doubts = (*performance.findings, *unchecked)
+        findings.performance = performance.model_copy(update={"findings": doubts})
 
     def _compile(self, case: Case, reference: DeviceReference, scratch: Path) -> None:
         """Let a throw-away process run the solution once, so that its compiler leaves everything in `scratch`."""
@@ -229,96 +231,14 @@ class DeviceSession(BaseSession):
             scratch=scratch, compiling=compiling,
         )  # fmt: skip
 
-    def _reference(self, case: Case, sizes: Mapping[str, int]) -> DeviceReference:
-        if case.workload.id != self._workload:  # those of other workloads hold memory that this one may need
-            self._drop_references()
-            self._workload = case.workload.id
-        key = tuple(sorted(sizes.items()))
-        known = self._references.get(key)
-        if known is not None and known.alive:
-            return known
-        if not sizes:
-            self._drop_kernels()  # they hold on to the memory of a reference that is gone
-        try:
-            plan: DevicePlan = make_device_plan(case.definition, case.workload, sizes)
-            compiles = "torch_compile" in self._baselines and not sizes
-            self._references[key] = reference = self._new_reference(plan, compiles=compiles)
-            if self.protocol.timing and not sizes:
-                self._try_graphs(case, reference)
-                # Before a solution meets the reference: what it does to the GPU cannot make a baseline look wrong.
-                names = self._in_processes(case, reference)
-                start = functools.partial(self._start_baseline, case, reference)
-                self._kernels = KernelBaselines(names, start, reference)
-                problem = self._kernels.problems.pop(EAGER, "")  # then the reference's own process times it
-                why = problem.partition(", ")[2]
-                self._by_reference = f"{EAGER} is timed by the process that makes inputs: {why}" if problem else ""
-        except Verdict as verdict:
-            if verdict.status is Status.NOT_JUDGED:
-                self._refused[case.workload.id] = verdict
-            raise
-        return self._references[key]
-
-    def _try_graphs(self, case: Case, reference: DeviceReference) -> None:
-        """Find out which of PyTorch's baselines can be graphs, as long as no solution can take the memory for it."""
-        for name in case.baselines_of(self._baselines):
-            if name not in case.kernels and not (name == "torch_compile" and reference.compile_baseline()):
-                reference.mode(name)
-
-    def _in_processes(self, case: Case, reference: DeviceReference) -> list[str]:
-        """Baselines that are timed in processes of their own: existing kernels, and PyTorch where it is no chain.
-
-        Beside a solution's, graphs with branches are up to a tenth slower in the process that has just made the inputs,
-        and launches a few per cent faster.
-        """
-        eager = EAGER in case.baselines_of(self._baselines) and reference.mode(EAGER) != "graph"
-        return [*case.kernels, *([EAGER] if eager else [])]
-
-    def _start_baseline(self, case: Case, reference: DeviceReference, name: str) -> DeviceSubject:
-        """A process with a baseline that was found right, in all sets of a batch too; raises Verdict."""
-        if name == EAGER:
-            solution = gold_solution(case.definition)
-            subject = DeviceSubject(self._torch, self.gpu.uuid, self.protocol, solution, artifact=None, extensions={})
-        else:
-            kernel = case.of_kernel(name)
-            check_build(kernel, self.protocol)
-            subject = self._subject(kernel, None)
-        try:
-            subject.attach(reference, own_gate=True)
-            subject.load(reference.plan)
-            protocol = self._lenient()
-            examination = DeviceExamination(reference, subject, protocol, Findings(), Figures())
-            examination.check_correctness(protocol.correctness_trials)
-            DeviceTiming(reference, subject, protocol, examination.scalars).rehearse()
-        except BaseException:
-            subject.close()
-            raise
-        return subject
-
-    def _new_reference(self, plan: DevicePlan, *, compiles: bool) -> DeviceReference:
-        """Loaded, with `torch_compile` prepared if wanted; a compiler that fails costs that baseline only."""
-        reference = DeviceReference(self._torch, plan, self.protocol, gpu=self.gpu.uuid, compiles=compiles)
-        problem = reference.prepare_torch_compile() if compiles else ""
-        if not problem:
-            return reference
-        reference.close()
-        return DeviceReference(
-            self._torch, plan, self.protocol, gpu=self.gpu.uuid, compiles=False, not_compiled=problem
-        )
+    @property
+    def kept(self) -> Kept:
+        """What outlives a solution."""
+        assert self._kept is not None
+        return self._kept
 
     @property
     def gpu(self) -> Gpu:
         """The GPU that is held."""
         assert self._gpu is not None
         return self._gpu
-
-    def _drop_references(self) -> None:
-        self._drop_kernels()
-        dropped, self._references = self._references, {}
-        for reference in dropped.values():
-            reference.close()
-        self._workload = ""
-
-    def _drop_kernels(self) -> None:
-        dropped, self._kernels = self._kernels, None
-        if dropped is not None:
-            dropped.close()

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from hone.judge.confinement import Confinement
-from hone.judge.device.cpu.reference import COMPILE_TIMEOUT_S, SETUP_TIMEOUT_S, ask_reference, reference_failure
 from hone.judge.device.cuda.plan import DevicePlan, check_memory
 from hone.judge.device.cuda.sets import run_count
 from hone.judge.plan import GIB
+from hone.judge.references import COMPILE_TIMEOUT_S, ask_reference, reference_failure
 from hone.judge.runner import Runner, RunnerError, Zygote
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
 from hone.records import Mode, Protocol, Status
 
 REGIONS = ("inputs", "outputs", "parameters", "gate")
+SETUP_TIMEOUT_S = 60.0
+"""Beside the limit of one forward: what constructors and input generators get."""
 SETTLE_LIMIT_S = 5.0
 GRAPH_BELOW_MS = 100.0
 """Shorter runs are captured as graphs where that is possible: in the stream, launching would be part of their time."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from hone.judge.clocks.busy import busy_samples_ms
 from hone.judge.clocks.observation import (
@@ -20,9 +18,8 @@ from hone.judge.clocks.observation import (
     unexplained_ms,
 )
 from hone.judge.clocks.queued import queued_runs
-from hone.judge.device.cpu.trials import LEAST_TIMED_RUNS, SOLUTION
-from hone.judge.device.cuda.batches import OTHER_RESULTS, STREAM, OtherResultsError, TimedBatches
-from hone.judge.device.cuda.gpu import Gpu, clocks
+from hone.judge.device.cuda.batches import OTHER_RESULTS, STREAM, TimedBatches
+from hone.judge.device.cuda.gpu import Clocks, Gpu, clocks
 from hone.judge.device.cuda.reference import GRAPH_BELOW_MS, DeviceReference
 from hone.judge.device.cuda.sets import LEAST_CHECKED_MS, BatchShape, run_count
 from hone.judge.device.cuda.side import (
@@ -33,6 +30,8 @@ from hone.judge.device.cuda.side import (
     RESTLESS,
     DeviceSubject,
 )
+from hone.judge.protocols.hone import LEAST_TIMED_RUNS
+from hone.judge.stand import SOLUTION, OtherResultsError, Scalars
 from hone.judge.verdict import Verdict
 from hone.records import Clock, Finding, Mode, Performance, Protocol, Status, Timing
 
@@ -59,12 +58,15 @@ class DeviceTiming(TimedBatches):
     """Batches of solution and baselines in turns, in random order, each on inputs that nobody has seen before."""
 
     def __init__(
-        self, reference: DeviceReference, subject: DeviceSubject, protocol: Protocol, scalars: list[dict[str, Any]],
-        kernels: Mapping[str, DeviceSubject] | None = None, modes: Sequence[Mode] = ALL_MODES,
+        self, reference: DeviceReference, subject: DeviceSubject, protocol: Protocol, scalars: Scalars,
+        kernels: Mapping[str, DeviceSubject] | None = None, modes: Sequence[Mode] = ALL_MODES, *,
+        gpu: Gpu | None = None,
     ) -> None:  # fmt: skip
         """The same arguments as those of the batches; `modes`: those in which the solution may be timed."""
         super().__init__(reference, subject, protocol, scalars, kernels)
         self._allowed = set(modes)
+        self._gpu = gpu
+        self._names: tuple[str, ...] = (SOLUTION,)
         self._reasons: dict[tuple[str, Mode], str] = {}
         """(side, mode) -> why it cannot be timed so."""
         self._reuses = False
@@ -79,38 +81,52 @@ class DeviceTiming(TimedBatches):
         self._gate_ms: dict[Mode, float] = {}
         """What a run loses at its gate, on all sides."""
 
-    def measure(self, baselines: Sequence[str], gpu: Gpu) -> Performance:
-        """All turns of the protocol, in the best way in which the solution gives right results.
+    # ------------------------------------------------------------------------------- what a protocol asks for
 
-        Raises Verdict when a timed output is wrong in the stream, BaselineFailedError when an existing kernel fails.
-        """
-        while True:
-            try:
-                return self._measure(baselines, gpu)
-            except OtherResultsError as error:
-                if error.name != SOLUTION:
-                    raise Verdict(Status.MACHINE_ERROR, str(error)) from None
-                self._allowed.discard(error.mode)
-                self._reasons[SOLUTION, error.mode] = f"{OTHER_RESULTS}: {error.detail}"
-
-    def _measure(self, baselines: Sequence[str], gpu: Gpu) -> Performance:
-        names = (SOLUTION, *baselines)
-        self._samples, self._charges, self._walls = {name: [] for name in names}, [], []
+    def begin(self, baselines: Sequence[str]) -> None:
+        """Each side in its best way; forget all samples."""
+        self._names = (SOLUTION, *baselines)
+        self._samples, self._charges, self._walls = {name: [] for name in self._names}, [], []
         self._choose_shapes(baselines)
-        started, turns, last = time.monotonic(), -self._protocol.warmup_runs, False
-        chance = random.SystemRandom()
-        self._split_audit()
-        while not last:
-            turns += 1
-            if turns > 0 and chance.random() < 1 / self._protocol.audit_every:
-                self._split_audit()
-            last = turns >= self._protocol.timing_runs or self._enough(turns, time.monotonic() - started)
-            self._turn(names, keep=turns > 0, audit=last or chance.random() < 1 / self._protocol.audit_every)
-        self._keep_least_disturbed()
-        return self._performance(names, gpu)
 
-    def _performance(self, names: Sequence[str], gpu: Gpu) -> Performance:
-        at, shape = clocks(gpu.uuid), self._shape(SOLUTION)
+    def bar(self, error: OtherResultsError) -> None:
+        """Do without a way of timing in which the solution gives other results."""
+        self._allowed.discard(error.mode)
+        self._reasons[SOLUTION, error.mode] = f"{OTHER_RESULTS}: {error.detail}"
+
+    def turn(self, *, kept: bool, audit: bool) -> None:
+        """One batch of every side; of every kept one of the solution at least one run is audited."""
+        order = list(self._names)
+        if self._reference.written:
+            order.append(order.pop(0))  # everything changes the inputs: those that are audited must be its own
+        else:
+            random.SystemRandom().shuffle(order)
+        for place, name in enumerate(order):
+            if name == SOLUTION:
+                seen = self._side_batch(name, audit=audit, glance=kept)
+                if kept:
+                    self._keep(seen)
+                continue
+            elapsed = self._baseline_ms(name, fresh=place == 0 or bool(self._reference.written))
+            if kept:
+                self._samples[name].append(self._per_run(elapsed, name))
+
+    def enough(self, turns: int, taken_s: float) -> bool:
+        """Whether time is up. Where most batches were charged, every turn is taken: it may be the machine's noise."""
+        stream = self._shape(SOLUTION).mode == "stream"
+        least = LEAST_STREAM_TURNS if stream else LEAST_TIMED_RUNS
+        seconds = max(self._protocol.timing_seconds, STREAM_SECONDS if stream else 0.0)
+        charged = bool(self._charges) and statistics.median(self._charges) > 0
+        return taken_s >= seconds and turns >= least and not charged
+
+    def performance(self) -> Performance:
+        """Medians, and what makes them doubtful."""
+        self._keep_least_disturbed()
+        return self._performance(self._names)
+
+    def _performance(self, names: Sequence[str]) -> Performance:
+        at = clocks(self._gpu.uuid) if self._gpu else Clocks(0, 0, ())
+        shape = self._shape(SOLUTION)
         in_graphs = all(self._shape(name).mode == "graph" for name in names)
         busy = busy_samples_ms(names, self._samples, self._spans) if in_graphs else {}
         refused = {mode: why for (name, mode), why in self._reasons.items() if name == SOLUTION}
@@ -340,30 +356,6 @@ class DeviceTiming(TimedBatches):
             self._subject.device_run_ms = self._tried_ms(SOLUTION, shape)
 
     # --------------------------------------------------------------------------------------------- turns
-
-    def _turn(self, names: Sequence[str], *, keep: bool, audit: bool) -> None:
-        order = list(names)
-        if self._reference.written:
-            order.append(order.pop(0))  # everything changes the inputs: those that are audited must be its own
-        else:
-            random.SystemRandom().shuffle(order)
-        for place, name in enumerate(order):
-            if name == SOLUTION:
-                seen = self._side_batch(name, audit=audit, glance=keep)
-                if keep:
-                    self._keep(seen)
-                continue
-            elapsed = self._baseline_ms(name, fresh=place == 0 or bool(self._reference.written))
-            if keep:
-                self._samples[name].append(self._per_run(elapsed, name))
-
-    def _enough(self, turns: int, taken_s: float) -> bool:
-        """Whether time is up. Where most batches were charged, every turn is taken: it may be the machine's noise."""
-        stream = self._shape(SOLUTION).mode == "stream"
-        least = LEAST_STREAM_TURNS if stream else LEAST_TIMED_RUNS
-        seconds = max(self._protocol.timing_seconds, STREAM_SECONDS if stream else 0.0)
-        charged = bool(self._charges) and statistics.median(self._charges) > 0
-        return taken_s >= seconds and turns >= least and not charged
 
     def _keep_least_disturbed(self) -> None:
         """Keep the half of the turns that was disturbed least, if the solution is charged or all is in the stream.

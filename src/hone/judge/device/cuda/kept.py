@@ -1,0 +1,128 @@
+"""What is kept on a GPU from one solution to the next: references of a workload, and its baselines' processes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+
+from hone.judge.baselines import KernelBaselines
+from hone.judge.case import Case, check_build
+from hone.judge.device.cuda.batches import EAGER
+from hone.judge.device.cuda.plan import DevicePlan, make_device_plan
+from hone.judge.device.cuda.reference import DeviceReference
+from hone.judge.device.cuda.side import DeviceSubject
+from hone.judge.device.cuda.timing import DeviceTiming
+from hone.judge.device.cuda.trials import DeviceTrials
+from hone.judge.findings import Findings
+from hone.judge.gold import gold_solution
+from hone.judge.procedure import Examination, lenient
+from hone.judge.runner import Zygote
+from hone.records import Protocol
+
+Start = Callable[[Case], DeviceSubject]
+"""Starts the process of a solution, or of an existing kernel."""
+
+
+class Kept:
+    """References of the current workload, by held-out sizes; the baselines beside the one that is timed with."""
+
+    def __init__(self, zygote: Zygote, gpu: str, protocol: Protocol, baselines: Sequence[str], start: Start) -> None:
+        """`zygote`: one with PyTorch; `gpu`: its name for the driver."""
+        self._zygote, self._gpu, self._protocol = zygote, gpu, protocol
+        self._baselines = tuple(baselines)
+        self._start = start
+        self._references: dict[tuple[tuple[str, int], ...], DeviceReference] = {}
+        self._workload = ""
+        """Id of the current workload."""
+        self._kernels: KernelBaselines[DeviceSubject] | None = None
+        self.by_reference = ""
+        """Why PyTorch's baseline, though it is no chain, has no process of its own."""
+
+    @property
+    def kernels(self) -> KernelBaselines[DeviceSubject]:
+        """Beside the reference at the workload's own sizes, once that is there."""
+        assert self._kernels is not None
+        return self._kernels
+
+    def reference(self, case: Case, sizes: Mapping[str, int]) -> DeviceReference:
+        """Loaded, and found out how its baselines are timed; raises Verdict NOT_JUDGED or MACHINE_ERROR."""
+        if case.workload.id != self._workload:  # those of other workloads hold memory that this one may need
+            self.drop()
+            self._workload = case.workload.id
+        key = tuple(sorted(sizes.items()))
+        known = self._references.get(key)
+        if known is not None and known.alive:
+            return known
+        if not sizes:
+            self._drop_kernels()  # they hold on to the memory of a reference that is gone
+        plan: DevicePlan = make_device_plan(case.definition, case.workload, sizes)
+        compiles = "torch_compile" in self._baselines and not sizes
+        self._references[key] = reference = self._new_reference(plan, compiles=compiles)
+        if self._protocol.timing and not sizes:
+            self._find_ways(case, reference)
+        return reference
+
+    def _find_ways(self, case: Case, reference: DeviceReference) -> None:
+        """How each baseline is timed: before a solution meets the reference and can make one look wrong."""
+        for name in case.baselines_of(self._baselines):
+            if name not in case.kernels and not (name == "torch_compile" and reference.compile_baseline()):
+                reference.mode(name)
+        names = self._in_processes(case, reference)
+        start = functools.partial(self._start_baseline, case, reference)
+        self._kernels = KernelBaselines(names, start, reference)
+        problem = self._kernels.problems.pop(EAGER, "")  # then the reference's own process times it
+        why = problem.partition(", ")[2]
+        self.by_reference = f"{EAGER} is timed by the process that makes inputs: {why}" if problem else ""
+
+    def _in_processes(self, case: Case, reference: DeviceReference) -> list[str]:
+        """Baselines that are timed in processes of their own: existing kernels, and PyTorch where it is no chain.
+
+        Beside a solution's, graphs with branches are up to a tenth slower in the process that has just made the inputs,
+        and launches a few per cent faster.
+        """
+        eager = EAGER in case.baselines_of(self._baselines) and reference.mode(EAGER) != "graph"
+        return [*case.kernels, *([EAGER] if eager else [])]
+
+    def _start_baseline(self, case: Case, reference: DeviceReference, name: str) -> DeviceSubject:
+        """A process with a baseline that was found right, in all sets of a batch too; raises Verdict."""
+        if name == EAGER:
+            solution = gold_solution(case.definition)
+            subject = DeviceSubject(self._zygote, self._gpu, self._protocol, solution, artifact=None, extensions={})
+        else:
+            kernel = case.of_kernel(name)
+            check_build(kernel, self._protocol)
+            subject = self._start(kernel)
+        try:
+            subject.attach(reference, own_gate=True)
+            subject.load(reference.plan)
+            protocol, findings = lenient(self._protocol), Findings()
+            trials = DeviceTrials(reference, subject, findings)
+            Examination(trials, protocol, findings).check(protocol.correctness_trials)
+            DeviceTiming(reference, subject, protocol, trials.scalars).rehearse()
+        except BaseException:
+            subject.close()
+            raise
+        return subject
+
+    def _new_reference(self, plan: DevicePlan, *, compiles: bool) -> DeviceReference:
+        """Loaded, with `torch_compile` prepared if wanted; a compiler that fails costs that baseline only."""
+        start = functools.partial(DeviceReference, self._zygote, plan, self._protocol, gpu=self._gpu)
+        reference = start(compiles=compiles)
+        problem = reference.prepare_torch_compile() if compiles else ""
+        if not problem:
+            return reference
+        reference.close()
+        return start(compiles=False, not_compiled=problem)
+
+    def drop(self) -> None:
+        """End all processes."""
+        self._drop_kernels()
+        dropped, self._references = self._references, {}
+        for reference in dropped.values():
+            reference.close()
+        self._workload = ""
+
+    def _drop_kernels(self) -> None:
+        dropped, self._kernels = self._kernels, None
+        if dropped is not None:
+            dropped.close()

@@ -1,0 +1,38 @@
+"""What is known about a solution so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from hone.records import ErrorFigures, Performance, Status
+
+
+@dataclass
+class Findings:
+    """Filled in while a solution is judged; a verdict may end that at any point."""
+
+    errors: ErrorFigures | None = None
+    performance: Performance | None = None
+    profile: str = ""
+    as_published: Status | None = None
+    """What KernelBench's rule says of the trials on values as given, whatever stricter ones say."""
+    remark: str = ""
+    """Something to know about a solution that passed."""
+    confinement: tuple[str, ...] = ()
+    phase_s: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Add the wall time of the block to a phase."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.phase_s[name] = self.phase_s.get(name, 0.0) + time.perf_counter() - started
+
+    def remark_also(self, text: str) -> None:
+        """Add a line to the remark; nothing for an empty one."""
+        self.remark = "\n".join(filter(None, (self.remark, text)))

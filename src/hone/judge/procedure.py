@@ -1,0 +1,153 @@
+"""How a solution is judged, on whatever device: its results are checked, its time is taken, PyTorch's profiler runs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hone.judge.baselines import BaselineFailedError, KernelBaselines
+from hone.judge.case import Case
+from hone.judge.counts import Counts
+from hone.judge.findings import Findings
+from hone.judge.protocols import hone
+from hone.judge.stand import Checked, Process, Reference, Timed, Trial, YardstickKind
+from hone.judge.verdict import Verdict
+from hone.records import Distribution, ErrorFigures, Performance, Protocol, Status
+
+YARDSTICKS: tuple[YardstickKind, ...] = ("exact", "sliced", "float32", "none")
+"""The best first."""
+
+
+@dataclass
+class Figures:
+    """Errors over all trials of all sizes."""
+
+    tally: Counts = field(default_factory=Counts)
+    exact: float | None = None
+    baseline_exact: float | None = None
+    yardstick: YardstickKind | None = None
+    """The worst of all trials."""
+
+    def record(self) -> ErrorFigures:
+        """As a record."""
+        update = {"exact_error": self.exact, "baseline_exact_error": self.baseline_exact, "yardstick": self.yardstick}
+        return self.tally.figures().model_copy(update=update)
+
+    def note_yardstick(self, kind: YardstickKind | None) -> None:
+        """What precision was measured against in a trial."""
+        known = [one for one in (self.yardstick, kind) if one is not None]
+        self.yardstick = max(known, key=YARDSTICKS.index, default=None)
+
+
+# ------------------------------------------------------------------------------------------------ correctness
+
+
+@dataclass
+class Examination:
+    """The trials of one solution at one choice of sizes."""
+
+    stand: Checked
+    protocol: Protocol
+    findings: Findings
+    figures: Figures = field(default_factory=Figures)
+
+    def check(self, trials: int) -> None:
+        """Trials with seeds drawn from the workload's, distributions in turn; raises Verdict when one is wrong."""
+        seeds = random.Random(self.stand.seed)
+        strict = self.protocol.rule == "hone"
+        chosen: Sequence[Distribution] = self.stand.usable(self.protocol.distributions) if strict else ("as_given",)
+        refused: set[str] = set()
+        for number in range(max(trials, len(chosen))):
+            distribution = chosen[number % len(chosen)]
+            exact = strict and number < len(chosen)
+            input_seed, forward_seed = seeds.getrandbits(31), seeds.getrandbits(31)
+            if distribution in refused or not self._tried(input_seed, forward_seed, distribution, exact=exact):
+                refused.add(distribution)
+                self._tried(input_seed, forward_seed, "as_given", exact=False)
+            self.findings.errors = self.figures.record()
+        if self.figures.tally.wrong:
+            raise Verdict(Status.WRONG_VALUE, self.figures.tally.sentence())
+
+    def _tried(self, seed: int, forward_seed: int, distribution: Distribution, *, exact: bool) -> bool:
+        """Whether the reference can take the distribution; raises Verdict for what is wrong beyond single elements."""
+        trial = self.stand.trial(seed, forward_seed, distribution, exact=exact)
+        if trial is None:
+            return False
+        if distribution == "as_given" and not self.stand.place:
+            self._note_as_published(trial)
+        place = f" ({distribution} values)" if distribution != "as_given" else ""
+        place += f" at {self.stand.place}" if self.stand.place else ""
+        self._note(trial, place)
+        return True
+
+    def _note_as_published(self, trial: Trial) -> None:
+        """KernelBench's rule: the tolerance alone, without what is added for rounding."""
+        wrong = trial.counts.wrong if trial.wrong_by_tolerance is None else trial.wrong_by_tolerance
+        if wrong or self.findings.as_published is None:
+            self.findings.as_published = Status.WRONG_VALUE if wrong else Status.PASSED
+
+    def _note(self, trial: Trial, place: str) -> None:
+        if not trial.guards_hold:
+            raise Verdict(Status.RUNTIME_ERROR, "it wrote outside its outputs")
+        if trial.changed and self.protocol.rule == "hone":
+            detail = f"it wrote to {', '.join(trial.changed)}, which the reference leaves alone"
+            raise Verdict(Status.INPUT_CHANGED, detail)
+        figures = self.figures
+        figures.note_yardstick(trial.yardstick)
+        figures.tally.merge(trial.counts.message(), place)
+        if trial.error is None or trial.own_error is None or figures.tally.wrong:
+            return
+        figures.exact = max(figures.exact or 0.0, trial.error)
+        figures.baseline_exact = max(figures.baseline_exact or 0.0, trial.own_error)
+        limit = max(self.protocol.precision_factor * trial.own_error, self.stand.precision_floor)
+        if not trial.error <= limit:
+            self.findings.errors = figures.record()
+            off, own = f"{trial.error:.2g}{place}", f"{trial.own_error:.2g}"
+            detail = f"relative error {off}; the reference has {own}, {limit:.2g} is allowed"
+            raise Verdict(Status.IMPRECISE, detail)
+
+
+def lenient(protocol: Protocol) -> Protocol:
+    """How an existing kernel is checked before it is a baseline: one trial on the usual values."""
+    return protocol.model_copy(update={"correctness_trials": 1, "distributions": ("as_given",)})
+
+
+# -------------------------------------------------------------------------------------------------------- time
+
+
+def usable_baselines(
+    case: Case, wanted: Sequence[str], reference: Reference, kernels: KernelBaselines[Any], findings: Findings
+) -> list[str]:
+    """Those of the case's baselines that work; the findings' remark says what is wrong with the others."""
+    names, problems = case.baselines_of(wanted), dict(kernels.problems)
+    if "torch_compile" in names and (problem := reference.compile_baseline()):
+        problems["torch_compile"] = problem
+    findings.remark = "\n".join(problems[name] for name in names if name in problems)
+    return [name for name in names if name not in problems]
+
+
+def take_times(
+    stand: Callable[[], Timed], usable: Sequence[str], kernels: KernelBaselines[Any], protocol: Protocol,
+    findings: Findings,
+) -> Performance:  # fmt: skip
+    """All times again, without it, when an existing kernel fails meanwhile."""
+    names = list(usable)
+    while True:
+        try:
+            return hone.measure(stand(), names, protocol)
+        except BaselineFailedError as error:
+            kernels.drop(error)
+            names = [name for name in names if name != error.name]
+            findings.remark_also(kernels.problems[error.name])
+
+
+def profile(reference: Reference, process: Process) -> str:
+    """The table of a module, else of the reference; what fails only under the profiler has passed all the same."""
+    if not process.copies_outputs:
+        return reference.profile()
+    try:
+        return process.profile()
+    except Verdict as verdict:
+        return f"the solution could not be profiled: {verdict.detail}"
