@@ -6,7 +6,7 @@ import pytest
 
 from hone.build import build_all
 from hone.build.kernels import with_kernels
-from hone.judge import session
+from hone.judge.device.cpu import bench as cpu_bench
 from hone.judge.judging import judge_all
 from hone.judge.runner import Zygote
 from hone.records import (
@@ -178,5 +178,5 @@ def lend():
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch, lend):
-    monkeypatch.setattr(session, "Zygote", lend)
+    monkeypatch.setattr(cpu_bench, "Zygote", lend)
     return Bench(tmp_path / "store")

@@ -7,8 +7,10 @@ import pytest
 from hone.build import build_all
 from hone.build.toolchain import cpu_target
 from hone.errors import RecordError
-from hone.judge import judging, session
-from hone.judge.confinement import FULL
+from hone.judge import case as cases
+from hone.judge import judging
+from hone.judge.confinement import FULL, Shortfall
+from hone.judge.device.cpu import bench as cpu_bench
 from hone.judge.gold import gold_solution
 from hone.judge.judging import judge_all
 from hone.records import Build, BuildStatus, Language, Status
@@ -214,18 +216,18 @@ def test_an_interrupt_loses_nothing_that_was_judged(bench, monkeypatch):
 
 
 def test_weak_confinement_is_warned_about_once(monkeypatch):
-    current = session.Session(QUICK, ["torch_eager"])
+    current = Shortfall()
     with pytest.warns(RuntimeWarning, match="no_network"):
-        current._warn_once([part for part in FULL if part != "no_network"])
+        current.warn_once([part for part in FULL if part != "no_network"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        current._warn_once([])
-        session.Session(QUICK, [])._warn_once(FULL)
+        current.warn_once([])
+        Shortfall().warn_once(FULL)
 
 
 def test_runners_get_as_many_cpus_as_threads():
-    assert len(session.runner_cpus(QUICK)) in (0, 1)
-    assert session.runner_cpus(UNTIMED) == []
+    assert len(cpu_bench.runner_cpus(QUICK)) in (0, 1)
+    assert cpu_bench.runner_cpus(UNTIMED) == []
 
 
 # --------------------------------------------------------------------------- other machines, keys of the store
@@ -254,7 +256,9 @@ def test_a_slow_compiler_is_not_held_against_the_source_for_good(tmp_path):
 def key_of(item, protocol=QUICK, target="x"):
     solution = solution_of(item, "text")
     build = Build(solution=solution.id, status=BuildStatus.REJECTED, target=target)
-    return judging.trace_key(session.Case(solution, build, item, workload_of(item), None), protocol, ["torch_eager"])
+    return judging.trace_key(
+        cases.Case(solution, build, item, workload_of(item), None), protocol, ["torch_eager"]
+    )
 
 
 def test_only_what_is_executed_is_part_of_the_key():

@@ -4,10 +4,11 @@ import pytest
 
 from hone.build.kernels import kernel_solution
 from hone.errors import MachineError
-from hone.judge import examine, session
 from hone.judge.baselines import BaselineFailedError, KernelBaselines, blamed_on
+from hone.judge.device.cpu import bench as cpu_bench
 from hone.judge.device.cpu.side import Subject
 from hone.judge.gold import gold_solution
+from hone.judge.protocols import hone as protocol
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
@@ -103,7 +104,7 @@ def test_a_kernel_that_tires_is_dropped_and_times_are_taken_again(bench):
     for trace in (first, second):
         assert baselines(trace) == {"torch_eager", "current"}
         assert trace.detail.startswith("the baseline upstream failed when it was timed: killed by")
-        assert len(trace.performance.solution.samples_ms) >= examine.LEAST_TIMED_RUNS
+        assert len(trace.performance.solution.samples_ms) >= protocol.LEAST_TIMED_RUNS
 
 
 def test_kernels_are_checked_once_for_all_solutions_of_a_workload(bench, monkeypatch):
@@ -113,7 +114,7 @@ def test_kernels_are_checked_once_for_all_solutions_of_a_workload(bench, monkeyp
         started.append(arguments[3].source)
         return Subject(*arguments)
 
-    monkeypatch.setattr(session, "Subject", noted)
+    monkeypatch.setattr(cpu_bench, "Subject", noted)
     item = item_with()
     sources = [f"{SCALE_CPP}// {number}\n" for number in range(3)]
     bench.judge(item, *(solution_of(item, source) for source in sources), baselines=ALL)
@@ -121,7 +122,7 @@ def test_kernels_are_checked_once_for_all_solutions_of_a_workload(bench, monkeyp
 
 
 def test_nothing_is_started_where_no_times_are_taken(bench, monkeypatch):
-    monkeypatch.setattr(session, "KernelBaselines", lambda *_: pytest.fail("started"))
+    monkeypatch.setattr(cpu_bench, "KernelBaselines", lambda *_: pytest.fail("started"))
     item = item_with()
     untimed = QUICK.model_copy(update={"timing": False})
     assert only(bench.judge(item, gold_solution(item), baselines=ALL, protocol=untimed)).performance is None

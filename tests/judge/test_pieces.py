@@ -223,7 +223,7 @@ def test_a_missing_gpu_is_claimed_only_after_looking(monkeypatch):
     ],
 )
 def test_the_machines_deaths_are_not_the_solutions(monkeypatch, error, oom_kills, status):
-    monkeypatch.setattr("hone.judge.device.cpu.side.oom_kills", lambda: oom_kills)
+    monkeypatch.setattr("hone.judge.sides.oom_kills", lambda: oom_kills)
     accused = Subject.__new__(Subject)
     accused._kills_before, accused._protocol = 0, QUICK
     assert accused._verdict(error, "running").status is status

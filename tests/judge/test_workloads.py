@@ -4,7 +4,8 @@ import pytest
 
 from hone.build.kernels import kernel_solution
 from hone.errors import RecordError
-from hone.judge import judging, session
+from hone.judge import judging
+from hone.judge.device.cpu import bench as cpu_bench
 from hone.judge.gold import gold_solution
 from hone.judge.judging import judge_all
 from hone.judge.plan import make_plan
@@ -178,9 +179,9 @@ def test_sizes_without_a_constant_are_refused():
 
 
 def test_references_are_loaded_once_for_each_workload(bench, monkeypatch):
-    made, original = [], session.Reference.__init__
+    made, original = [], cpu_bench.Reference.__init__
     monkeypatch.setattr(
-        session.Reference,
+        cpu_bench.Reference,
         "__init__",
         lambda self, zygote, plan, *others, **named: (
             made.append(plan.workload.name) or original(self, zygote, plan, *others, **named)

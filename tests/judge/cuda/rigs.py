@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 import torch.utils.cpp_extension
+from hone.judge.device.cpu.trials import Findings
 
 from hone.judge.child.cuda import candidate as candidate_host
 from hone.judge.child.cuda import reference as reference_host_module
@@ -14,7 +15,6 @@ from hone.judge.child.cuda import reference_base, reference_checks, yardsticks
 from hone.judge.child.cuda.candidate import CandidateHost
 from hone.judge.child.cuda.native import NativeHost
 from hone.judge.child.cuda.reference import ReferenceHost
-from hone.judge.device.cpu.trials import Findings
 from hone.judge.device.cuda import events as batches
 from hone.judge.device.cuda import memory, models
 from hone.judge.device.cuda.cupti import CuptiMissingError

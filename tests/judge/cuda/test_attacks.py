@@ -3,8 +3,8 @@
 import ctypes
 
 import pytest
-
 from hone.judge.device.cpu.trials import Findings
+
 from hone.judge.device.cuda import driver
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import DeviceTiming

@@ -3,8 +3,8 @@
 import math
 
 import pytest
-
 from hone.judge.device.cpu.trials import Findings
+
 from hone.judge.device.cuda.trials import PRECISION_FLOOR, DeviceExamination, Figures
 from hone.judge.verdict import Verdict
 from hone.records import Status

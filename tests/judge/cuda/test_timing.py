@@ -3,9 +3,9 @@
 import random
 
 import pytest
+from hone.judge.device.cpu.trials import LEAST_TIMED_RUNS
 
 from hone.judge.clocks.busy import BUSY_BATCHES
-from hone.judge.device.cpu.trials import LEAST_TIMED_RUNS
 from hone.judge.device.cuda.batches import AUDITED_SETS
 from hone.judge.device.cuda.side import CALIBRATIONS
 from hone.judge.device.cuda.timing import LEAST_STREAM_TURNS, DeviceTiming
