@@ -1,10 +1,11 @@
 """Run a module without a GPU to learn its `load_inline` calls: `python extension_probe.py <memory limit in bytes>`.
 
-The request is a JSON object on standard input: `source` of the module, `entry_point`, and the problem's `reference`.
+The request is a JSON object on standard input: `source` of the module, `entry_point`, the problem's `reference`, and
+which calls are `refused` with what words: they raise what PyTorch raises, so that the calls behind them are seen.
 The answer are lines of JSON on standard output: one for each call as soon as it is made, `{"phase": …}` before each
 step, `{"error": …}` when the module itself fails. The module runs confined like a solution under the judge (no files
-but Python's own, no network, no programs), in this process: its answers are claims, good for nothing but to be
-compiled.
+but Python's own and those that it writes in memory, no network, no programs), in this process: its answers are claims,
+good for nothing but to be compiled.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hone.build.extension_call import call_of, replace_load_inline
+from hone.build.extension_call import building_error, call_key, call_of, replace_load_inline
+from hone.build.extension_screen import hopeless
 from hone.judge import confinement
 
 ERROR_CHARACTERS = 2_000
@@ -41,6 +43,7 @@ def main(memory_bytes: int) -> None:
     shared = confinement.enter_shared_namespaces()
     confinement.die_with_parent()
     request = json.load(sys.stdin)
+    confined = confinement.Confinement(memory_bytes, private=confinement.enter_private_folder())
     import torch
 
     from hone.judge.child.models import load_module
@@ -48,8 +51,8 @@ def main(memory_bytes: int) -> None:
     torch.set_num_threads(1)
     say = _speaker()
     _pretend_to_have_a_gpu()
-    replace_load_inline(_recorder(say))
-    parts = confinement.confine(confinement.Confinement(memory_bytes), shared)
+    replace_load_inline(_recorder(say, request["refused"]))
+    parts = confinement.confine(confined, shared)
     say({"phase": "module", "confinement": parts})
     try:
         module = load_module("hone_candidate", request["source"])
@@ -76,9 +79,12 @@ def _speaker() -> Say:
     return say
 
 
-def _recorder(say: Say) -> Callable[..., StandIn]:
+def _recorder(say: Say, refused: Mapping[str, str]) -> Callable[..., StandIn]:
     def load_inline(*arguments: Any, **named: Any) -> StandIn:
-        say({"call": call_of(*arguments, **named).message()})
+        call = call_of(*arguments, **named)
+        say({"call": call.message()})
+        if log := refused.get(call_key(call)) or hopeless(call):
+            raise building_error(call, log)
         return StandIn()
 
     return load_inline

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,9 +38,21 @@ class Recording:
     """It did not come to the end of the module; a constructor that does not end is left to the judge."""
 
 
-def record_calls(solution: Solution, reference: str, timeout_s: float) -> Recording:
-    """Run the module, then `ModelNew` with the reference's arguments; raises MachineError when Python cannot start."""
-    request = json.dumps({"source": solution.source, "entry_point": solution.entry_point, "reference": reference})
+def record_calls(
+    solution: Solution, reference: str, timeout_s: float, refused: Mapping[str, str] | None = None
+) -> Recording:
+    """Run the module, then `ModelNew` with the reference's arguments; raises MachineError when Python cannot start.
+
+    `refused`: keys of calls that are known not to build, which raise there what PyTorch would -> the compiler's words.
+    """
+    request = json.dumps(
+        {
+            "source": solution.source,
+            "entry_point": solution.entry_point,
+            "reference": reference,
+            "refused": dict(refused or {}),
+        }
+    )
     with scratch_folder() as scratch:
         stdin = Path(scratch) / "request.json"
         stdin.write_text(request, encoding="utf-8")
