@@ -50,7 +50,7 @@ class Call:
 
         One by content where the call's own name changes nothing else: names often hold the number of the process.
         """
-        return self._identifier if self._depends_on_name else f"extension_{call_key(self)[:16]}"
+        return self._identifier if self.depends_on_name else f"extension_{call_key(self)[:16]}"
 
     @property
     def _identifier(self) -> str:
@@ -58,7 +58,7 @@ class Call:
         return name if name[:1].isalpha() else f"_{name}"
 
     @property
-    def _depends_on_name(self) -> bool:
+    def depends_on_name(self) -> bool:
         """Whether sources may write the name out, as `PYBIND11_MODULE(<name>, m)` does, or offer operators under it."""
         text = "\n".join((*self.cpp_sources, *self.cuda_sources))
         named = re.search(rf"\b{self._identifier}\b", text) is not None
@@ -142,7 +142,7 @@ def call_key(call: Call) -> str:
     The name belongs to it only where it is written into the object, so equal keys mean equal module names.
     """
     message = call.message()
-    if not call._depends_on_name:  # noqa: SLF001  a part of the class that is a function
+    if not call.depends_on_name:
         del message["name"]
     text = json.dumps(message, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

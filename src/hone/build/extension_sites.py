@@ -70,7 +70,8 @@ class _Names:
 
     @classmethod
     def of(cls, tree: ast.Module) -> _Names:
-        builders, packages = {}, {"cpp_extension"}
+        builders: dict[str, str] = {}
+        packages = {"cpp_extension"}
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("cpp_extension"):
                 builders |= {alias.asname or alias.name: alias.name for alias in node.names if alias.name in BUILDERS}
@@ -195,17 +196,20 @@ class _Folder:
             return node.value
         if isinstance(node, ast.Name | ast.Attribute):
             return self._named(node, scope)
+        if isinstance(node, ast.JoinedStr):
+            return _bounded("".join(self._part(part, scope) for part in node.values))
+        if isinstance(node, ast.Call) and not node.keywords:
+            return self._changed(node, scope)
+        return self._composed(node, scope)
+
+    def _composed(self, node: ast.expr, scope: _Scope) -> object:
         if isinstance(node, ast.List | ast.Tuple):
             return _bounded([self.value(item, scope) for item in node.elts])
         if isinstance(node, ast.Dict):
             keys = [self.value(key, scope) for key in node.keys if key is not None]
             return dict(zip(keys, [self.value(item, scope) for item in node.values], strict=True))
-        if isinstance(node, ast.JoinedStr):
-            return _bounded("".join(self._part(part, scope) for part in node.values))
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return _sum(self.value(node.left, scope), self.value(node.right, scope))
-        if isinstance(node, ast.Call) and not node.keywords:
-            return self._changed(node, scope)
         raise _NoLiteralError
 
     def _named(self, node: ast.Name | ast.Attribute, scope: _Scope) -> object:
@@ -232,14 +236,16 @@ class _Folder:
         function = node.func
         name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         if name == "dedent" and len(node.args) == 1:
-            text, change = self.value(node.args[0], scope), textwrap.dedent
-        elif isinstance(function, ast.Attribute) and name in _STRIPPING and not node.args:
-            text, change = self.value(function.value, scope), _STRIPPING[name]
-        else:
+            return textwrap.dedent(self._text(node.args[0], scope))
+        if isinstance(function, ast.Attribute) and name in _STRIPPING and not node.args:
+            return _STRIPPING[name](self._text(function.value, scope))
+        raise _NoLiteralError
+
+    def _text(self, node: ast.expr, scope: _Scope) -> str:
+        value = self.value(node, scope)
+        if not isinstance(value, str):
             raise _NoLiteralError
-        if not isinstance(text, str):
-            raise _NoLiteralError
-        return change(text)
+        return value
 
 
 def _sum(left: object, right: object) -> object:

@@ -14,6 +14,7 @@ from hone.code import code_digest
 from hone.errors import MachineError, RecordError
 from hone.judge.environment import environment_for
 from hone.judge.examine import Findings
+from hone.judge.extensions import fallback_note, settled, with_fallback
 from hone.judge.session import Case, Session
 from hone.judge.verdict import Verdict
 from hone.records import Build, BuildStatus, Definition, Protocol, Solution, Status, Trace, Workload, digest
@@ -26,6 +27,11 @@ T = TypeVar("T")
 
 EXECUTED = {"reference", "axes", "held_out", "inputs", "parameters", "outputs", "dtypes", "requires", "flops"}
 """The fields of a definition that a verdict depends on."""
+EXECUTED_CODE = (
+    "build/extension_call", "build/extension_files", "build/extension_sites", "build/kernels", "build/outcome", "judge",
+    "launcher", "syscalls",
+)  # fmt: skip
+"""The modules that a verdict depends on."""
 
 
 def judge_all(
@@ -77,7 +83,7 @@ def keepable(trace: Trace, build: Build) -> bool:
 
     A pass with a remark lacks a baseline that may work next time, and a compiler may be in time on a quieter machine.
     """
-    lacks_baseline = trace.status is Status.PASSED and trace.detail
+    lacks_baseline = trace.status is Status.PASSED and trace.detail != fallback_note(build)
     return trace.status.resolved and not lacks_baseline and build.status is not BuildStatus.TIMEOUT
 
 
@@ -100,6 +106,7 @@ def judge_one(case: Case, session: Session | DeviceSession) -> Trace:
         status, detail = verdict.status, verdict.detail
     except (MachineError, OSError) as error:
         status, detail = Status.MACHINE_ERROR, str(error)
+    status, detail = settled(case.build, case.solution, status, detail)
     environment = environment_for(session.protocol)
     return Trace(
         solution=case.solution.id,
@@ -108,7 +115,9 @@ def judge_one(case: Case, session: Session | DeviceSession) -> Trace:
         status=status,
         detail=detail,
         errors=findings.errors,
-        performance=findings.performance if status is Status.PASSED else None,
+        performance=with_fallback(findings.performance, case.build, session.protocol)
+        if status is Status.PASSED
+        else None,
         profile=findings.profile,
         environment=environment.model_copy(
             update={"toolchain": case.build.toolchain, "confinement": findings.confinement}
@@ -129,14 +138,14 @@ def trace_key(case: Case, protocol: Protocol, baselines: Sequence[str]) -> str:
     return digest(
         {
             "solution": case.solution.id,
-            "build": [*_compiled(build), build.extensions],
+            "build": [*_compiled(build), build.extensions, build.refused],
             "definition": case.definition.model_dump(mode="json", include=EXECUTED),
             "workload": case.workload.id,
             "protocol": protocol.model_dump(mode="json", exclude={"name", "build_timeout_s"}),
             "baselines": sorted(case.baselines_of(baselines)),
             "kernels": {name: [item.solution, *_compiled(item)] for name, item in case.kernels.items()},
             "machine": [machine.device, machine.cores, machine.python, machine.torch, machine.driver],
-            "code": code_digest("build/extension_call", "build/kernels", "judge", "launcher", "syscalls"),
+            "code": code_digest(*EXECUTED_CODE),
         }
     )
 

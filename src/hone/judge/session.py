@@ -11,9 +11,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hone.build.kernels import kernel_solution
+from hone.build.outcome import first_error
 from hone.build.toolchain import CUDA_TARGET, cpu_target
 from hone.judge.confinement import FULL
 from hone.judge.examine import Examination, Findings
+from hone.judge.extensions import check_extensions
 from hone.judge.kernels import BaselineFailedError, KernelBaselines
 from hone.judge.needs import cpu_only, lacking, lacking_on_gpu
 from hone.judge.plan import Plan, make_plan
@@ -278,6 +280,7 @@ def _check_for_gpu(case: Case) -> None:
         raise UnsuitedVerdict("C++ solutions run on the CPU: judge.device is cuda")
     if case.solution.language is Language.PYTHON and (reason := lacking_on_gpu(case.solution.source)):
         raise UnsuitedVerdict(reason)
+    check_extensions(case.build, case.solution)
 
 
 def _check_for_cpu(case: Case) -> None:
@@ -289,10 +292,3 @@ def _check_for_cpu(case: Case) -> None:
     if language is Language.CPP and build.target and build.target != cpu_target():
         detail = f"built for {build.target}, this machine is {cpu_target()}: run the build on the machine that judges"
         raise Verdict(Status.MACHINE_ERROR, detail)
-
-
-def first_error(log: str) -> str:
-    """The compiler's first error with the two lines after it, else the log's beginning."""
-    lines = log.splitlines()
-    at = next((number for number, line in enumerate(lines) if "error" in line.lower()), 0)
-    return "\n".join(lines[at : at + 3])
