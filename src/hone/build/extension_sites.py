@@ -33,7 +33,8 @@ def builds_extensions(source: str) -> bool:
     """Whether the source uses what builds extensions; an import alone does not count."""
     tree = _tree(source)
     names = _Names.of(tree)
-    return any(names.builds(node) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute))
+    used = (node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute))
+    return any(isinstance(node.ctx, ast.Load) and names.builds(node) for node in used)
 
 
 def literal_calls(source: str, *, handlers: bool) -> list[Call]:
