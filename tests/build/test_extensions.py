@@ -112,7 +112,9 @@ first.f(1).anything()
 if torch.cuda.is_available():
     extension.load_inline("second", ["a"])
 build_it("first", "int f();", "b", functions=["f"])
-{MODEL}        self.extension = build_it(name=f"third_{{columns}}", cpp_sources="c")
+{MODEL}        self.here = torch.nn.Linear(2, 2).cuda().weight.to("cuda") + torch.ones(2, device="cuda:0")
+        assert torch.cuda.get_device_properties(0).multi_processor_count
+        self.extension = build_it(name=f"third_{{columns}}", cpp_sources="c")
 """
     recording = record(body)
     assert [call.name for call in recording.calls] == ["first", "second", "third_256"]

@@ -15,6 +15,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from hone.build.extension_call import building_error, call_key, call_of, replace_load_inline
@@ -91,12 +92,33 @@ def _recorder(say: Say, refused: Mapping[str, str]) -> Callable[..., StandIn]:
 
 
 def _pretend_to_have_a_gpu() -> None:
-    """Modules often build their kernels only `if torch.cuda.is_available()`, or for the GPU's capability."""
-    import torch
+    """Modules often build their kernels only `if torch.cuda.is_available()`, for the GPU's capability, or for its size.
 
-    answers = {"is_available": True, "device_count": 1, "current_device": 0, "get_device_capability": (9, 0)}
+    What they put on the GPU stays where it is.
+    """
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    properties = SimpleNamespace(major=9, minor=0, multi_processor_count=132, warp_size=32, name="NVIDIA H100")
+    answers = {
+        "is_available": True, "device_count": 1, "current_device": 0, "get_device_capability": (9, 0),
+        "get_device_properties": properties, "get_device_name": properties.name,
+    }  # fmt: skip
     for name, answer in answers.items():
         setattr(torch.cuda, name, lambda *_, answer=answer, **__: answer)
+
+    def elsewhere(value: Any) -> Any:
+        named = value if isinstance(value, str) else value.type if isinstance(value, torch.device) else ""
+        return torch.device("cpu") if named.startswith("cuda") else value
+
+    class StayHere(TorchFunctionMode):  # type: ignore[misc, unused-ignore]
+        def __torch_function__(self, function: Any, types: Any, given: Any = (), named: Any = None) -> Any:
+            if function is torch.Tensor.cuda:
+                return given[0]
+            chosen = {key: elsewhere(value) for key, value in (named or {}).items()}
+            return function(*map(elsewhere, given), **chosen)
+
+    StayHere().__enter__()  # type: ignore[no-untyped-call]
 
 
 def _construct(module: Any, entry_point: str, reference_source: str) -> None:
