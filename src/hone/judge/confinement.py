@@ -188,6 +188,7 @@ def become_ordinary(confinement: Confinement) -> list[str]:
         os._exit(0 if _switch_user() and _can_use(confinement) else 1)
     if os.waitpid(child, 0)[1] != 0 or not _switch_user():
         return []
+    os.umask(0o022)  # root's own processes read what is compiled here
     os.environ["USER"] = "nobody"  # the id has no entry in the list of accounts
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # else /proc/self belongs to root
     return ["process_limit"] if _set_limit(resource.RLIMIT_NPROC, PROCESSES, PROCESSES) else []
