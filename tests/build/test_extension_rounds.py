@@ -164,6 +164,15 @@ def test_what_cannot_be_read_or_written_raises_in_the_module(line, said):
     assert said in recording.remark and not recording.calls
 
 
+@pytest.mark.parametrize("line", ["load('a', [], code='x')", "load('a', ['missing.cu'])", "load_inline('a', 3)"])
+def test_a_call_that_pytorch_does_not_take_is_a_refused_one(tmp_path, monkeypatch, line):
+    source = f"{IMPORTS}from torch.utils.cpp_extension import load\ntry:\n    {line}\nexcept Exception:\n    pass\n"
+    found, runs = built(tmp_path, monkeypatch, source)
+    assert found.status is BuildStatus.INTERPRETED and runs == 1
+    assert fallback(found) and not unbuilt(found, solution(source))
+    assert first_refusal(found).startswith("error: ")
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [

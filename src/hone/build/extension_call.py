@@ -194,12 +194,22 @@ def _load(call: Call, path: Path) -> Any:
     return module
 
 
-def replace_load_inline(replacement: Callable[..., Any]) -> None:
-    """Let every later `import` of `load_inline` or `load`, under whatever name, find the replacement."""
+def replace_load_inline(
+    replacement: Callable[..., Any], failed: Callable[[Exception], None] = lambda error: None
+) -> None:
+    """Let every later `import` of `load_inline` or `load`, under whatever name, find the replacement.
+
+    `failed` is told of files that `load` could not read and of arguments that it does not take, before that is raised.
+    """
     import torch.utils.cpp_extension
 
     def load(*arguments: Any, **named: Any) -> Any:
-        return replacement(**inline_arguments(*arguments, **named))
+        try:
+            converted = inline_arguments(*arguments, **named)
+        except (TypeError, OSError) as error:
+            failed(error)
+            raise
+        return replacement(**converted)
 
     torch.utils.cpp_extension.load_inline = replacement
     torch.utils.cpp_extension.load = load

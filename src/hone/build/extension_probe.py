@@ -2,10 +2,10 @@
 
 The request is a JSON object on standard input: `source` of the module, `entry_point`, the problem's `reference`, and
 which calls are `refused` with what words: they raise what PyTorch raises, so that the calls behind them are seen.
-The answer are lines of JSON on standard output: one for each call as soon as it is made, `{"phase": …}` before each
-step, `{"error": …}` when the module itself fails. The module runs confined like a solution under the judge (no files
-but Python's own and those that it writes in memory, no network, no programs), in this process: its answers are claims,
-good for nothing but to be compiled.
+The answer are lines of JSON on standard output: one for each call as soon as it is made, `{"failed": …}` for one with
+arguments that PyTorch does not take, `{"phase": …}` before each step, `{"error": …}` when the module itself fails. The
+module runs confined like a solution under the judge (no files but Python's own and those that it writes in memory, no
+network, no programs), in this process: its answers are claims, good for nothing but to be compiled.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def main(memory_bytes: int) -> None:
     torch.set_num_threads(1)
     say = _speaker()
     _pretend_to_have_a_gpu()
-    replace_load_inline(_recorder(say, request["refused"]))
+    failed = _reporter(say)
+    replace_load_inline(_recorder(say, request["refused"], failed), failed)
     parts = confinement.confine(confined, shared)
     say({"phase": "module", "confinement": parts})
     try:
@@ -80,9 +81,20 @@ def _speaker() -> Say:
     return say
 
 
-def _recorder(say: Say, refused: Mapping[str, str]) -> Callable[..., StandIn]:
+def _reporter(say: Say) -> Callable[[Exception], None]:
+    def failed(error: Exception) -> None:
+        say({"failed": f"{type(error).__name__}: {error}"[:ERROR_CHARACTERS]})
+
+    return failed
+
+
+def _recorder(say: Say, refused: Mapping[str, str], failed: Callable[[Exception], None]) -> Callable[..., StandIn]:
     def load_inline(*arguments: Any, **named: Any) -> StandIn:
-        call = call_of(*arguments, **named)
+        try:
+            call = call_of(*arguments, **named)
+        except TypeError as error:
+            failed(error)
+            raise
         say({"call": call.message()})
         if log := refused.get(call_key(call)) or hopeless(call):
             raise building_error(call, log)

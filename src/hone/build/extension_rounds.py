@@ -17,7 +17,7 @@ from hone.build.extension_sites import literal_calls
 from hone.build.extensions import LOG_CHARACTERS, build_extension, find_tools
 from hone.build.outcome import from_first_error
 from hone.build.recording import MOST_CALLS, Recording, record_calls
-from hone.records import Build, BuildStatus, Solution
+from hone.records import Build, BuildStatus, Solution, digest
 from hone.store import Store
 
 ROUNDS = 4
@@ -46,6 +46,7 @@ def build_with_extensions(parsed: Build, solution: Solution, reference: str, sto
             recording = record_calls(solution, reference, timeout_s, parts.refused)
             if stopped := _stopped(recording):
                 return parsed.model_copy(update=stopped)
+            parts.refused |= {digest([text]): f"error: {text}" for text in recording.failures}
         new = _new_calls(recording, solution.source, parts)
         if not new:
             break

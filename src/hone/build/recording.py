@@ -28,6 +28,8 @@ class Recording:
 
     calls: list[Call] = field(default_factory=list)
     """Different ones, in order."""
+    failures: list[str] = field(default_factory=list)
+    """What calls raised that never reach a compiler: arguments that PyTorch does not take, files that are not there."""
     refusal: str = ""
     """Why its calls cannot be built: too many or too large."""
     remark: str = ""
@@ -79,6 +81,8 @@ def _read(said: bytes, timed_out: bool) -> Recording:
             message = json.loads(line)
             if "call" in message:
                 calls[call_of(**message["call"])] = None
+            if "failed" in message and len(recording.failures) < MOST_CALLS:
+                recording.failures.append(str(message["failed"])[:2_000])
             phase = str(message.get("phase", phase))
             recording.confinement = recording.confinement or tuple(map(str, message.get("confinement", ())))
             recording.remark = str(message.get("error", recording.remark))[:2_000]
