@@ -151,7 +151,8 @@ def test_load_reads_the_files_that_the_module_has_written():
     ("line", "said"),
     [
         ("load('a', ['missing.cpp'])", "FileNotFoundError"),
-        ("load('a', [], code='x')", "TypeError"),
+        ("load('a', [], code='x')", "TypeError: load() got an unexpected keyword argument 'code'"),
+        ("load_inline('a', 'b', code='x')", "TypeError: load_inline() got an unexpected keyword argument 'code'"),
         ("load('a', [], is_standalone=True)", "ValueError"),
         ("load('a', 3)", "TypeError"),
         ("open('big', 'wb').write(b'x' * (65 << 20))", "Error: [Errno 2"),

@@ -116,6 +116,9 @@ def call_of(
     )
 
 
+call_of.__qualname__ = "load_inline"  # Python's own errors name PyTorch's function
+
+
 def _texts(value: object, what: str) -> tuple[str, ...]:
     """None, one text or several, as a tuple."""
     if value is None or isinstance(value, str):

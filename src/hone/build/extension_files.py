@@ -58,6 +58,9 @@ def inline_arguments(
     }
 
 
+inline_arguments.__qualname__ = "load"  # Python's own errors name PyTorch's function
+
+
 def _listed(value: object, what: str) -> list[str]:
     items: Iterable[object] = () if value is None else (value,) if isinstance(value, str | Path) else ()
     if isinstance(value, list | tuple):
