@@ -17,8 +17,8 @@ CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = (
 )  # fmt: skip
 CLONE_THREAD = 0x00010000
 CLONE_NEWNS = 0x00020000
-_MS_REC, _MS_PRIVATE, _MS_RESTRICTED = 1 << 14, 1 << 18, 2 | 4 | 8
-PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
+_MS_NOSUID, _MS_NODEV, _MS_REC, _MS_PRIVATE, _MS_RESTRICTED = 2, 4, 1 << 14, 1 << 18, 2 | 4 | 8
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -36,12 +36,62 @@ def unshare(flags: int) -> bool:
     return bool(_libc.unshare(ctypes.c_int(flags)) == 0)
 
 
+def enter_user_namespace(flags: int, ids: Sequence[tuple[int, int]]) -> bool:
+    """A user namespace, and other new ones that `flags` name, with user and group `ids` in it: (inside, outside).
+
+    Whoever may not map all of them gets the first. Where none can be mapped, files cannot be made in file systems that
+    are mounted there. The caller must have a single thread.
+    """
+    read, write = os.pipe()
+    mapper = os.fork()
+    if mapper == 0:  # the rights to map ids are those of a process outside
+        if os.read(read, 1):
+            _map_ids(os.getppid(), ids)
+        os._exit(0)
+    entered = unshare(CLONE_NEWUSER | flags)
+    os.write(write, b"+" if entered else b"")
+    os.close(read)
+    os.close(write)
+    os.waitpid(mapper, 0)
+    return entered
+
+
+def _map_ids(pid: int, ids: Sequence[tuple[int, int]]) -> None:
+    process = Path(f"/proc/{pid}")
+    for chosen, words in ((ids, ""), (ids[:1], "deny")):
+        lines = "\n".join(f"{inside} {outside} 1" for inside, outside in chosen)
+        try:
+            if words:
+                (process / "setgroups").write_text(words, encoding="ascii")
+            (process / "gid_map").write_text(lines, encoding="ascii")
+            (process / "uid_map").write_text(lines, encoding="ascii")
+        except OSError:
+            continue
+        return
+
+
 def mount_own_proc() -> bool:
     """Let the calling process see a /proc of its own process namespace, in a mount namespace of its own."""
-    if not unshare(CLONE_NEWNS):
-        return False
-    private = _libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_PRIVATE | _MS_REC), None) == 0
-    return private and bool(_libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(_MS_RESTRICTED), None) == 0)
+    return _own_mounts() and _mount("proc", Path("/proc"), _MS_RESTRICTED)
+
+
+def mount_memory(folder: Path, most_bytes: int) -> bool:
+    """Put an empty folder in memory in a folder's place, in a mount namespace of the calling thread's own.
+
+    It is gone with the last process that sees it.
+    """
+    options = f"size={most_bytes},nr_inodes=16384,mode=1777"
+    return _own_mounts() and _mount("tmpfs", folder, _MS_NOSUID | _MS_NODEV, options)
+
+
+def _own_mounts() -> bool:
+    private = ctypes.c_ulong(_MS_PRIVATE | _MS_REC)
+    return unshare(CLONE_NEWNS) and _libc.mount(b"none", b"/", None, private, None) == 0
+
+
+def _mount(kind: str, place: Path, flags: int, options: str = "") -> bool:
+    name, data = kind.encode(), options.encode() or None
+    return bool(_libc.mount(name, os.fsencode(place), name, ctypes.c_ulong(flags), data) == 0)
 
 
 def drop_capabilities() -> bool:

@@ -1,6 +1,7 @@
 """Extensions of Python solutions: what a module asks for, which flags pass, what is compiled and how it is found."""
 
 import json
+import os
 
 import pytest
 
@@ -46,7 +47,8 @@ def test_a_call_is_the_same_however_its_arguments_are_written():
 @pytest.mark.parametrize(
     "change",
     [
-        {"name": "other"}, {"cpp_sources": "int g();"}, {"cuda_sources": "x"}, {"functions": ["g"]},
+        {"name": "other", "is_python_module": False}, {"cpp_sources": "int g();"}, {"cuda_sources": "x"},
+        {"functions": ["g"]},
         {"functions": None}, {"extra_cflags": ["-O3"]}, {"extra_cuda_cflags": ["-O3"]}, {"extra_ldflags": ["-lm"]},
         {"with_cuda": True},
         {"no_implicit_headers": True}, {"with_pytorch_error_handling": False}, {"is_python_module": False},
@@ -68,14 +70,33 @@ def test_arguments_of_wrong_types_are_refused(wrong):
 
 
 def test_module_names_are_identifiers():
-    names = [call_of(name, "").module_name for name in ("scale", "my-ext 2.0", "2fast", "ä/../x", "")]
+    given = ("scale", "my-ext 2.0", "2fast", "ä/../x", "")
+    names = [call_of(name, "", is_python_module=False).module_name for name in given]
     assert names[:3] == ["scale", "my_ext_2_0", "_2fast"]
+    names += [call_of(name, "").module_name for name in given]
     assert all(name.isascii() and name.isidentifier() for name in names)
+
+
+@pytest.mark.parametrize(
+    ("sources", "matters"),
+    [("int f();", False), ("PYBIND11_MODULE(my_ext, m) {}", True), ("TORCH_LIBRARY(TORCH_EXTENSION_NAME, m) {}", True)],
+)
+def test_a_name_counts_only_where_the_object_holds_it(sources, matters):
+    first, second = call_of("my-ext", sources), call_of(f"my-ext{os.getpid()}", sources)
+    assert (call_key(first) != call_key(second)) == matters
+    assert (first.module_name != second.module_name) == matters
+    assert (first.module_name == "my_ext") == matters
 
 
 def test_a_call_that_was_not_recorded_says_so():
     with pytest.raises(RuntimeError, match="'scale' was not built ahead of time"):
-        prebuilt_load_inline({})("scale", "int f();")
+        prebuilt_load_inline({}, {})("scale", "int f();")
+
+
+def test_a_refused_call_raises_what_pytorch_raises():
+    refused = {call_key(call_of("scale", "int f();")): "main.cpp: error: no"}
+    with pytest.raises(RuntimeError, match=r"^Error building extension 'scale1': main\.cpp: error: no$"):
+        prebuilt_load_inline({}, refused)("scale1", "int f();")
 
 
 # ------------------------------------------------------------------------------------------------------ recording
@@ -86,16 +107,18 @@ def test_calls_are_recorded_under_every_name_and_in_the_constructor():
 {IMPORTS}import torch.utils.cpp_extension as extension
 from torch.utils.cpp_extension import load_inline as build_it
 print("loud" * 100_000)
-first = load_inline(name="first", cpp_sources="a", cuda_sources="b", functions=["f"])
+first = load_inline(name="first", cpp_sources="int f();", cuda_sources="b", functions=["f"])
 first.f(1).anything()
 if torch.cuda.is_available():
     extension.load_inline("second", ["a"])
-build_it("first", "a", "b", functions=["f"])
-{MODEL}        self.extension = build_it(name=f"third_{{columns}}", cpp_sources="c")
+build_it("first", "int f();", "b", functions=["f"])
+{MODEL}        self.here = torch.nn.Linear(2, 2).cuda().weight.to("cuda") + torch.ones(2, device="cuda:0")
+        assert torch.cuda.get_device_properties(0).multi_processor_count
+        self.extension = build_it(name=f"third_{{columns}}", cpp_sources="c")
 """
     recording = record(body)
     assert [call.name for call in recording.calls] == ["first", "second", "third_256"]
-    assert recording.calls[0] == call_of("first", "a", "b", functions=["f"])
+    assert recording.calls[0] == call_of("first", "int f();", "b", functions=["f"])
     assert not (recording.refusal or recording.remark or recording.timed_out)
 
 
@@ -105,7 +128,8 @@ def test_a_module_under_the_probe_can_touch_nothing(tmp_path):
 {IMPORTS}import socket, subprocess
 done = []
 for attempt in (
-    lambda: open("/etc/passwd").read(), lambda: open({str(target)!r}, "w"), lambda: open("here", "w"), socket.socket,
+    lambda: open("/etc/passwd").read(), lambda: open({str(target)!r}, "w"), lambda: open("/var/tmp/x", "w"),
+    lambda: open("/dev/shm/x", "w"), socket.socket,
     lambda: subprocess.run(["true"]), os.fork, lambda: os.kill(os.getppid(), 0),
 ):
     try:
@@ -228,6 +252,16 @@ def test_nvccs_own_ways_to_files_are_refused(flag):
         cuda_flags([flag])
 
 
+def test_libraries_among_compilers_flags_are_linked():
+    call = call_of("a", "", "kernel", extra_cuda_cflags=["-O3 -lcublas", "-l", "cufft"], extra_cflags=["-lm"])
+    assert cuda_flags(call.extra_cuda_cflags).flags == ("-O3",) and not host_flags(call.extra_cflags).flags
+    found = plan(call)
+    assert set(found.cuda_libraries) == {"cudart", "cublas", "cufft"} and found.system_libraries == ("m",)
+    for check, argument in ((cuda_flags, "extra_cuda_cflags"), (host_flags, "extra_cflags")):
+        with pytest.raises(FlagError, match=f"-lsecret' in {argument}"):
+            check(["-lsecret"])
+
+
 def test_libraries_and_folders():
     assert libraries(["-lcublas", "-L/x", "-lc10 -lm", "-l", "cudnn", "-Wl,-rpath,/x"]) == (("cublas", "cudnn"), ("m",))
     check_folders(["/torch/include/", "/torch/include/ATen"], ["/torch/include"])
@@ -252,7 +286,7 @@ def test_files_are_those_that_pytorch_would_write():
     assert main.text.startswith("#include <torch/extension.h>\nint f();\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {")
     assert 'm.def("f", torch::wrap_pybind_function(f), "says \\"f\\"");' in main.text
     assert cuda.text.startswith("#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\nint f()")
-    assert "-DTORCH_EXTENSION_NAME=my_ext" in main.flags
+    assert f"-DTORCH_EXTENSION_NAME={call.module_name}" in main.flags
     assert {"-O1", "arch=compute_90,code=sm_90", "-D__CUDA_NO_HALF_OPERATORS__"} <= set(cuda.flags)
     assert plan(call).cuda_libraries == ("cudart",) and plan(call).target == "sm_90"
     (bare,) = plan(call_of("a", "int f();", no_implicit_headers=True, functions=None)).units
@@ -304,7 +338,7 @@ def test_a_real_extension_is_built_once_and_imported(tmp_path, monkeypatch):
     assert first.artifact is None and "torch" in first.toolchain
     paths = {key: tmp_path / path for key, path in first.extensions.items()}
     assert list(paths) == [call_key(call_of(**arguments))]
-    load_inline = prebuilt_load_inline(paths)
+    load_inline = prebuilt_load_inline(paths, {})
     extension = load_inline(**arguments)
     assert extension is load_inline(**arguments)
     assert torch.equal(extension.scaled(torch.ones(2, 3), 2.5), torch.full((2, 3), 2.5))
@@ -344,15 +378,6 @@ def test_refusals_of_our_own_are_logs_too(tmp_path, monkeypatch, arguments, word
     found = rejected(tmp_path, **arguments)
     assert found.status is BuildStatus.REJECTED
     assert words in found.log
-
-
-def test_a_rejected_extension_rejects_the_solution(tmp_path):
-    source = f"{IMPORTS}load_inline('bad', 'no C++ ;', no_implicit_headers=True)\n"
-    solution = solution_of(ITEM, source, Language.PYTHON)
-    (found,) = build_all([solution], {ITEM.name: ITEM}, store=tmp_path, timeout_s=60, workers=1, progress=False)
-    assert found.status is BuildStatus.REJECTED
-    assert found.command and not found.extensions
-    assert "name='bad'" in found.log and "main.cpp" in found.log
 
 
 def test_compilers_that_take_too_long_are_a_timeout_and_not_kept(tmp_path):

@@ -256,9 +256,7 @@ def test_a_slow_compiler_is_not_held_against_the_source_for_good(tmp_path):
 def key_of(item, protocol=QUICK, target="x"):
     solution = solution_of(item, "text")
     build = Build(solution=solution.id, status=BuildStatus.REJECTED, target=target)
-    return judging.trace_key(
-        cases.Case(solution, build, item, workload_of(item), None), protocol, ["torch_eager"]
-    )
+    return judging.trace_key(cases.Case(solution, build, item, workload_of(item), None), protocol, ["torch_eager"])
 
 
 def test_only_what_is_executed_is_part_of_the_key():

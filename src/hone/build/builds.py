@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from hone.build.compile import compile_source, scratch_folder
-from hone.build.extensions import build_with_extensions
+from hone.build.extension_rounds import build_with_extensions, mentions_extensions
 from hone.build.parse import parse
 from hone.build.progress import progress_bar
 from hone.build.toolchain import Toolchain, flags_for, toolchain_for
@@ -82,8 +82,8 @@ def build_one(
     """
     if toolchain is None:
         parsed = parse(solution)
-        builds_extensions = extensions and solution.language is Language.PYTHON and "load_inline" in solution.source
-        if parsed.status is BuildStatus.INTERPRETED and builds_extensions:
+        asked = extensions and solution.language is Language.PYTHON and mentions_extensions(solution.source)
+        if parsed.status is BuildStatus.INTERPRETED and asked:
             return build_with_extensions(parsed, solution, reference, store, timeout_s)
         return parsed
     if toolchain.missing:

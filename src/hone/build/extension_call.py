@@ -1,4 +1,4 @@
-"""Calls of `torch.utils.cpp_extension.load_inline`: what they ask for, their keys, and their prebuilt answers.
+"""Calls of `torch.utils.cpp_extension.load_inline` and `load`: what they ask for, their keys, their prebuilt answers.
 
 The build stage and the judge's child compute the key of a call from the same arguments: the child finds by it what the
 build stage compiled. Only the standard library is imported here.
@@ -17,7 +17,13 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+from hone.build.extension_files import inline_arguments
+
 NAME_CHARACTERS = 100
+NOT_BUILT = "was not built ahead of time"
+"""Part of what a call that nobody built raises."""
+REFUSED = "Error building extension"
+"""What PyTorch's own error begins with where a compiler refuses."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +46,23 @@ class Call:
 
     @property
     def module_name(self) -> str:
-        """The name as a C identifier: the object exports `PyInit_<module_name>`."""
+        """What the object is built and loaded as, a C identifier: it exports `PyInit_<module_name>`.
+
+        One by content where the call's own name changes nothing else: names often hold the number of the process.
+        """
+        return self._identifier if self.depends_on_name else f"extension_{call_key(self)[:16]}"
+
+    @property
+    def _identifier(self) -> str:
         name = re.sub(r"\W", "_", self.name[:NAME_CHARACTERS], flags=re.ASCII)
         return name if name[:1].isalpha() else f"_{name}"
+
+    @property
+    def depends_on_name(self) -> bool:
+        """Whether sources may write the name out, as `PYBIND11_MODULE(<name>, m)` does, or offer operators under it."""
+        text = "\n".join((*self.cpp_sources, *self.cuda_sources))
+        named = re.search(rf"\b{self._identifier}\b", text) is not None
+        return named or "TORCH_LIBRARY" in text or not self.is_python_module
 
     def message(self) -> dict[str, Any]:
         """The arguments as a JSON object; `call_of(**message)` gives the call again."""
@@ -96,6 +116,9 @@ def call_of(
     )
 
 
+call_of.__qualname__ = "load_inline"  # Python's own errors name PyTorch's function
+
+
 def _texts(value: object, what: str) -> tuple[str, ...]:
     """None, one text or several, as a tuple."""
     if value is None or isinstance(value, str):
@@ -117,28 +140,42 @@ def _functions(value: object) -> tuple[tuple[str, str], ...] | None:
 
 
 def call_key(call: Call) -> str:
-    """Digest of everything in a call, as 64 hexadecimal digits: the same at build time and in the judge's child."""
-    text = json.dumps(call.message(), sort_keys=True, separators=(",", ":"))
+    """Digest of everything that makes a difference, as 64 hexadecimal digits: the same at build time and in the judge.
+
+    The name belongs to it only where it is written into the object, so equal keys mean equal module names.
+    """
+    message = call.message()
+    if not call.depends_on_name:
+        del message["name"]
+    text = json.dumps(message, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def prebuilt_load_inline(extensions: Mapping[str, Path]) -> Callable[..., Any]:
+def building_error(call: Call, log: str) -> RuntimeError:
+    """What PyTorch raises where the compiler refuses."""
+    return RuntimeError(f"{REFUSED} '{call.name}': {log}")
+
+
+def prebuilt_load_inline(extensions: Mapping[str, Path], refused: Mapping[str, str]) -> Callable[..., Any]:
     """A replacement of `load_inline` that imports what the build stage has compiled, each object once.
 
-    `extensions` maps `call_key` to the shared object. PyTorch must have been imported: its libraries are not searched
-    for. The replacement raises RuntimeError for a call that the build stage did not see, ImportError for an object
-    that cannot be loaded, such as one that lacks a function which its sources only declare.
+    `extensions` maps `call_key` to the shared object, `refused` to what the compiler said. PyTorch must have been
+    imported: its libraries are not searched for. The replacement raises RuntimeError as PyTorch does for a refused
+    call, with other words for a call that the build stage did not see, and ImportError for an object that cannot be
+    loaded, such as one that lacks a function which its sources only declare.
     """
     loaded: dict[str, Any] = {}
 
     def load_inline(*arguments: Any, **named: Any) -> Any:
         call = call_of(*arguments, **named)
         key = call_key(call)
+        if key in refused:
+            raise building_error(call, refused[key])
         if key not in loaded:
             if key not in extensions:
                 raise RuntimeError(
-                    f"load_inline: '{call.name}' was not built ahead of time: the module did not make this call, with "
-                    "the same sources and flags, when it was run for the build (without a GPU and without forward())"
+                    f"load_inline: '{call.name}' {NOT_BUILT}: the module did not make this call, with the same sources "
+                    "and flags, when it was run for the build (without a GPU and without forward())"
                 )
             loaded[key] = _load(call, extensions[key])
         return loaded[key]
@@ -160,8 +197,22 @@ def _load(call: Call, path: Path) -> Any:
     return module
 
 
-def replace_load_inline(replacement: Callable[..., Any]) -> None:
-    """Let every later `import` of `load_inline`, under whatever name, find the replacement."""
+def replace_load_inline(
+    replacement: Callable[..., Any], failed: Callable[[Exception], None] = lambda error: None
+) -> None:
+    """Let every later `import` of `load_inline` or `load`, under whatever name, find the replacement.
+
+    `failed` is told of files that `load` could not read and of arguments that it does not take, before that is raised.
+    """
     import torch.utils.cpp_extension
 
+    def load(*arguments: Any, **named: Any) -> Any:
+        try:
+            converted = inline_arguments(*arguments, **named)
+        except (TypeError, OSError) as error:
+            failed(error)
+            raise
+        return replacement(**converted)
+
     torch.utils.cpp_extension.load_inline = replacement
+    torch.utils.cpp_extension.load = load

@@ -82,7 +82,7 @@ def host_flags(given: Sequence[str]) -> HostFlags:
             std = max(std, _standard(match[1]))
         elif _HOST.fullmatch(flag):
             flags.append(flag)
-        else:
+        elif not _is_library(flag):
             raise _refused("extra_cflags", flag)
     return HostFlags(tuple(flags), std)
 
@@ -101,7 +101,7 @@ def cuda_flags(given: Sequence[str]) -> CudaFlags:
             flags += [f"-Xcompiler={word}" for word in host.flags]
         elif _CUDA.fullmatch(flag):
             flags.append(flag)
-        elif not _IGNORED_CUDA.fullmatch(flag):
+        elif not _IGNORED_CUDA.fullmatch(flag) and not _is_library(flag):
             raise _refused("extra_cuda_cflags", flag)
     return CudaFlags(tuple(flags), architecture, std)
 
@@ -123,6 +123,15 @@ def libraries(given: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(dict.fromkeys(cuda)), tuple(dict.fromkeys(system))
 
 
+def linked_by_compilers(*given: Sequence[str]) -> list[str]:
+    """The `-l…` of known libraries among compilers' flags, which nvcc hands on to the linker."""
+    return [flag for flags in given for flag in _joined(_words(flags)) if _is_library(flag)]
+
+
+def _is_library(flag: str) -> bool:
+    return flag.startswith("-l") and flag[2:] in _CUDA_LIBRARIES | _SYSTEM_LIBRARIES | _TORCH_LIBRARIES
+
+
 def check_folders(given: Sequence[str], known: Iterable[str]) -> None:
     """Refuse include folders that are not searched anyway; raises FlagError."""
     for folder in given:
@@ -139,7 +148,7 @@ def _words(given: Sequence[str]) -> Iterator[str]:
 def _joined(words: Iterator[str]) -> Iterator[str]:
     """Flags with the values that stand in words of their own joined to them."""
     for word in words:
-        if word in ("-D", "-U"):
+        if word in ("-D", "-U", "-l"):
             yield word + next(words, "")
         elif _TAKES_VALUE.fullmatch(word):
             yield f"{word}={next(words, '')}"

@@ -1,10 +1,11 @@
 """Run a module without a GPU to learn its `load_inline` calls: `python extension_probe.py <memory limit in bytes>`.
 
-The request is a JSON object on standard input: `source` of the module, `entry_point`, and the problem's `reference`.
-The answer are lines of JSON on standard output: one for each call as soon as it is made, `{"phase": …}` before each
-step, `{"error": …}` when the module itself fails. The module runs confined like a solution under the judge (no files
-but Python's own, no network, no programs), in this process: its answers are claims, good for nothing but to be
-compiled.
+The request is a JSON object on standard input: `source` of the module, `entry_point`, the problem's `reference`, and
+which calls are `refused` with what words: they raise what PyTorch raises, so that the calls behind them are seen.
+The answer are lines of JSON on standard output: one for each call as soon as it is made, `{"failed": …}` for one with
+arguments that PyTorch does not take, `{"phase": …}` before each step, `{"error": …}` when the module itself fails. The
+module runs confined like a solution under the judge (no files but Python's own and those that it writes in memory, no
+network, no programs), in this process: its answers are claims, good for nothing but to be compiled.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from hone.build.extension_call import call_of, replace_load_inline
+from hone.build.extension_call import building_error, call_key, call_of, replace_load_inline
+from hone.build.extension_screen import hopeless
 from hone.judge import confinement
 
 ERROR_CHARACTERS = 2_000
@@ -41,6 +44,7 @@ def main(memory_bytes: int) -> None:
     shared = confinement.enter_shared_namespaces()
     confinement.die_with_parent()
     request = json.load(sys.stdin)
+    confined = confinement.Confinement(memory_bytes, private=confinement.enter_private_folder())
     import torch
 
     from hone.judge.child.models import load_module
@@ -48,8 +52,9 @@ def main(memory_bytes: int) -> None:
     torch.set_num_threads(1)
     say = _speaker()
     _pretend_to_have_a_gpu()
-    replace_load_inline(_recorder(say))
-    parts = confinement.confine(confinement.Confinement(memory_bytes), shared)
+    failed = _reporter(say)
+    replace_load_inline(_recorder(say, request["refused"], failed), failed)
+    parts = confinement.confine(confined, shared)
     say({"phase": "module", "confinement": parts})
     try:
         module = load_module("hone_candidate", request["source"])
@@ -76,21 +81,56 @@ def _speaker() -> Say:
     return say
 
 
-def _recorder(say: Say) -> Callable[..., StandIn]:
+def _reporter(say: Say) -> Callable[[Exception], None]:
+    def failed(error: Exception) -> None:
+        say({"failed": f"{type(error).__name__}: {error}"[:ERROR_CHARACTERS]})
+
+    return failed
+
+
+def _recorder(say: Say, refused: Mapping[str, str], failed: Callable[[Exception], None]) -> Callable[..., StandIn]:
     def load_inline(*arguments: Any, **named: Any) -> StandIn:
-        say({"call": call_of(*arguments, **named).message()})
+        try:
+            call = call_of(*arguments, **named)
+        except TypeError as error:
+            failed(error)
+            raise
+        say({"call": call.message()})
+        if log := refused.get(call_key(call)) or hopeless(call):
+            raise building_error(call, log)
         return StandIn()
 
     return load_inline
 
 
 def _pretend_to_have_a_gpu() -> None:
-    """Modules often build their kernels only `if torch.cuda.is_available()`, or for the GPU's capability."""
-    import torch
+    """Modules often build their kernels only `if torch.cuda.is_available()`, for the GPU's capability, or for its size.
 
-    answers = {"is_available": True, "device_count": 1, "current_device": 0, "get_device_capability": (9, 0)}
+    What they put on the GPU stays where it is.
+    """
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    properties = SimpleNamespace(major=9, minor=0, multi_processor_count=132, warp_size=32, name="NVIDIA H100")
+    answers = {
+        "is_available": True, "device_count": 1, "current_device": 0, "get_device_capability": (9, 0),
+        "get_device_properties": properties, "get_device_name": properties.name,
+    }  # fmt: skip
     for name, answer in answers.items():
         setattr(torch.cuda, name, lambda *_, answer=answer, **__: answer)
+
+    def elsewhere(value: Any) -> Any:
+        named = value if isinstance(value, str) else value.type if isinstance(value, torch.device) else ""
+        return torch.device("cpu") if named.startswith("cuda") else value
+
+    class StayHere(TorchFunctionMode):  # type: ignore[misc, unused-ignore]
+        def __torch_function__(self, function: Any, types: Any, given: Any = (), named: Any = None) -> Any:
+            if function is torch.Tensor.cuda:
+                return given[0]
+            chosen = {key: elsewhere(value) for key, value in (named or {}).items()}
+            return function(*map(elsewhere, given), **chosen)
+
+    StayHere().__enter__()  # type: ignore[no-untyped-call]
 
 
 def _construct(module: Any, entry_point: str, reference_source: str) -> None:

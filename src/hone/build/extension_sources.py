@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hone.build.extension_call import Call
-from hone.build.extension_flags import FlagError, check_folders, cuda_flags, host_flags, libraries
+from hone.build.extension_flags import (
+    FlagError,
+    check_folders,
+    cuda_flags,
+    host_flags,
+    libraries,
+    linked_by_compilers,
+)
 from hone.build.installed_torch import InstalledTorch
 from hone.build.toolchain import Toolchain, cpu_target
 
@@ -65,7 +72,9 @@ def plan_of(call: Call, gxx: Toolchain, nvcc: Toolchain, torch: InstalledTorch) 
     """Sources and commands of a call; raises FlagError for flags that are not let through."""
     check_folders(call.extra_include_paths, map(str, torch.include_folders))
     host, cuda = host_flags(call.extra_cflags), cuda_flags(call.extra_cuda_cflags)
-    cuda_libraries, system_libraries = libraries(call.extra_ldflags)
+    cuda_libraries, system_libraries = libraries(
+        [*call.extra_ldflags, *linked_by_compilers(call.extra_cflags, call.extra_cuda_cflags)]
+    )
     if "\0" in "".join((*call.cpp_sources, *call.cuda_sources)):
         raise FlagError("error: load_inline: the sources hold a null character")
     common = (f"-DTORCH_EXTENSION_NAME={call.module_name}", "-DTORCH_API_INCLUDE_EXTENSION_H")

@@ -1,4 +1,4 @@
-"""Extensions of Python solutions, built ahead of time so that no compiler runs where solutions are judged."""
+"""One `load_inline` call to one shared object, as PyTorch builds it, or to the compiler's refusal."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 from hone.build.compile import Compiled, check_machine, run_compiler, scratch_folder, write_source
 from hone.build.extension_call import Call, call_key
 from hone.build.extension_flags import FlagError
+from hone.build.extension_screen import hopeless
 from hone.build.extension_sources import LEVELS, SLIM, Plan, Unit, plan_of
 from hone.build.installed_torch import InstalledTorch, installed_torch
-from hone.build.recording import record_calls
 from hone.build.toolchain import Toolchain, toolchain_for
-from hone.records import Build, BuildStatus, Language, Solution, digest
+from hone.records import Build, BuildStatus, Language, digest
 from hone.store import Store
 
 LOG_CHARACTERS = 20_000
@@ -57,41 +57,14 @@ def find_tools() -> Tools:
     return Tools(toolchain_for(Language.CPP), nvcc, installed_torch(nvcc))
 
 
-def build_with_extensions(parsed: Build, solution: Solution, reference: str, store: Store, timeout_s: float) -> Build:
-    """The build of a Python solution that mentions `load_inline`: its calls are recorded, each is compiled.
-
-    INTERPRETED with `extensions` when all compile; REJECTED with the first refusal, its compiler in `command`; TIMEOUT
-    when the module or a compiler takes longer than `timeout_s`. Raises MachineError when the machine is at fault.
-    """
-    started = time.monotonic()
-    recording = record_calls(solution, reference, timeout_s)
-    build = parsed.model_copy(update={"log": f"the module raised {recording.remark}" if recording.remark else ""})
-    if recording.timed_out:
-        log = "the module did not come to its end when it was run to find its load_inline calls"
-        return build.model_copy(update={"status": BuildStatus.TIMEOUT, "log": log})
-    if recording.refusal:
-        refused = {"status": BuildStatus.REJECTED, "log": recording.refusal, "command": ("load_inline",)}
-        return build.model_copy(update=refused)
-    tools = find_tools() if recording.calls else None
-    for call in recording.calls:
-        assert tools is not None
-        part = build_extension(call, tools, store, timeout_s)
-        said = {"command": part.command, "toolchain": f"{parsed.toolchain}; {part.toolchain}", "target": part.target}
-        if part.artifact is None:
-            log = f"load_inline(name={call.name[:100]!r})\n{part.log}"[:LOG_CHARACTERS]
-            return build.model_copy(update={**said, "status": part.status, "log": log, "extensions": {}})
-        extensions = {**build.extensions, call_key(call): part.artifact}
-        build = build.model_copy(update={**said, "extensions": extensions})
-    return build.model_copy(update={"seconds": time.monotonic() - started})
-
-
 def build_extension(call: Call, tools: Tools, store: Store, timeout_s: float) -> Build:
     """One extension, compiled or from the store, as a build of its own whose `solution` is the call's key."""
     name = call_key(call)
-    blank = Build(solution=name, status=BuildStatus.NO_COMPILER, toolchain=tools.versions(call))
+    blank = Build(solution=name, status=BuildStatus.REJECTED, toolchain=tools.versions(call), command=("load_inline",))
+    if refusal := hopeless(call):
+        return blank.model_copy(update={"log": refusal})
     if missing := tools.missing(call):
-        return blank.model_copy(update={"log": missing})
-    blank = blank.model_copy(update={"status": BuildStatus.REJECTED, "command": ("load_inline",)})
+        return blank.model_copy(update={"status": BuildStatus.NO_COMPILER, "command": (), "log": missing})
     try:
         plan = plan_of(call, tools.gxx, tools.nvcc, tools.torch)
         for library in plan.cuda_libraries:

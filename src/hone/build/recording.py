@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +28,8 @@ class Recording:
 
     calls: list[Call] = field(default_factory=list)
     """Different ones, in order."""
+    failures: list[str] = field(default_factory=list)
+    """What calls raised that never reach a compiler: arguments that PyTorch does not take, files that are not there."""
     refusal: str = ""
     """Why its calls cannot be built: too many or too large."""
     remark: str = ""
@@ -37,9 +40,21 @@ class Recording:
     """It did not come to the end of the module; a constructor that does not end is left to the judge."""
 
 
-def record_calls(solution: Solution, reference: str, timeout_s: float) -> Recording:
-    """Run the module, then `ModelNew` with the reference's arguments; raises MachineError when Python cannot start."""
-    request = json.dumps({"source": solution.source, "entry_point": solution.entry_point, "reference": reference})
+def record_calls(
+    solution: Solution, reference: str, timeout_s: float, refused: Mapping[str, str] | None = None
+) -> Recording:
+    """Run the module, then `ModelNew` with the reference's arguments; raises MachineError when Python cannot start.
+
+    `refused`: keys of calls that are known not to build, which raise there what PyTorch would -> the compiler's words.
+    """
+    request = json.dumps(
+        {
+            "source": solution.source,
+            "entry_point": solution.entry_point,
+            "reference": reference,
+            "refused": dict(refused or {}),
+        }
+    )
     with scratch_folder() as scratch:
         stdin = Path(scratch) / "request.json"
         stdin.write_text(request, encoding="utf-8")
@@ -66,6 +81,8 @@ def _read(said: bytes, timed_out: bool) -> Recording:
             message = json.loads(line)
             if "call" in message:
                 calls[call_of(**message["call"])] = None
+            if "failed" in message and len(recording.failures) < MOST_CALLS:
+                recording.failures.append(str(message["failed"])[:2_000])
             phase = str(message.get("phase", phase))
             recording.confinement = recording.confinement or tuple(map(str, message.get("confinement", ())))
             recording.remark = str(message.get("error", recording.remark))[:2_000]

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hone.build.kernels import kernel_solution
+from hone.build.outcome import first_error
 from hone.build.toolchain import CUDA_TARGET, cpu_target
+from hone.judge.extensions import check_extensions
 from hone.judge.needs import cpu_only, lacking, lacking_on_gpu
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import (
@@ -74,6 +76,7 @@ def _check_for_gpu(case: Case) -> None:
         raise UnsuitedVerdict("C++ solutions run on the CPU: judge.device is cuda")
     if case.solution.language is Language.PYTHON and (reason := lacking_on_gpu(case.solution.source)):
         raise UnsuitedVerdict(reason)
+    check_extensions(case.build, case.solution)
 
 
 def _check_for_cpu(case: Case) -> None:
@@ -85,10 +88,3 @@ def _check_for_cpu(case: Case) -> None:
     if language is Language.CPP and build.target and build.target != cpu_target():
         detail = f"built for {build.target}, this machine is {cpu_target()}: run the build on the machine that judges"
         raise Verdict(Status.MACHINE_ERROR, detail)
-
-
-def first_error(log: str) -> str:
-    """The compiler's first error with the two lines after it, else the log's beginning."""
-    lines = log.splitlines()
-    at = next((number for number, line in enumerate(lines) if "error" in line.lower()), 0)
-    return "\n".join(lines[at : at + 3])

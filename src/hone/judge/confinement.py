@@ -3,7 +3,8 @@
 The process that runs a solution has: a session of its own; no environment variables but a short list; no open files but
 its channel and its arenas; user, network, IPC and process namespaces, so that it sees no other process and no
 network; no capabilities; Landlock, so that only Python, its packages, the system's libraries and its own shared object
-can be read and nothing can be written (the project's `.env`, ledger and store cannot even be opened); a system call
+can be read and nothing can be written (the project's `.env`, ledger and store cannot even be opened), but for a
+folder in memory that a Python candidate has for itself alone; a system call
 filter that refuses new processes, new programs, sockets, ptrace, changes of CPU affinity and signals to others; limits
 on address space, file size, open files and core dumps; and it dies with the judge.
 
@@ -26,6 +27,7 @@ import os
 import resource
 import sys
 import sysconfig
+import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -50,8 +52,15 @@ GPU_READABLE = (
     "/proc/driver/nvidia", "/proc/devices", "/proc/modules", "/proc/sys/vm", "/sys/module", "/sys/bus", "/sys/class",
     "/etc/nvidia", "/etc/alternatives",
 )  # fmt: skip
-PROCESSES = 512
+PROCESSES, THREADS = 512, 1024
 SCRATCH_FILE_BYTES = 256 << 20
+PRIVATE_BYTES = 64 << 20
+PRIVATE_FOLDER = Path("/tmp")
+"""Where modules expect to write, under this very name."""
+NOBODY, ORDINARY_USER = 65534, 65533
+"""User ids; no account has the second one."""
+FURTHER = ("process_limit", "private_folder")
+"""Parts that only some processes need, or that give instead of taking."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,8 @@ class Confinement:
     """Let it use NVIDIA's device files; memory is limited as data then, since CUDA reserves address space."""
     scratch: str = ""
     """For a throw-away process that compiles: a folder that it may write to; it may start programs."""
+    private: str = ""
+    """The folder in memory that `enter_private_folder` has made, which it may write to."""
 
     def message(self) -> dict[str, Any]:
         """As a JSON object."""
@@ -105,14 +116,41 @@ def clean_environment(threads: int, scratch: Path) -> dict[str, str]:
 
 
 def enter_shared_namespaces() -> list[str]:
-    """User, network, IPC and host-name namespaces, once for all runners; the caller must have a single thread."""
-    flags = syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
-    return ["no_network"] if syscalls.unshare(flags) else []
+    """User, network, IPC and host-name namespaces, once for all runners; the caller must have a single thread.
+
+    The user that the judge was started under is `nobody` in there; root may become ORDINARY_USER, too.
+    """
+    flags = syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
+    ids = [(NOBODY, os.getuid()), (ORDINARY_USER, ORDINARY_USER)]
+    return ["no_network"] if syscalls.enter_user_namespace(flags, ids) else []
 
 
 def enter_process_namespace() -> list[str]:
     """The caller's next child becomes the first process of a namespace in which no other process can be named."""
     return ["process_namespace"] if syscalls.unshare(syscalls.CLONE_NEWPID) else []
+
+
+def enter_private_folder(readable: Sequence[str] = ()) -> str:
+    """An empty folder in memory, of 64 MiB and for the calling process alone; empty where that is not possible.
+
+    It is the home, the folder for temporary files and the current one. It stands in the place of /tmp, which modules
+    name outright; where something that must be `readable` lies there, in the place of the former home. The caller must
+    have a single thread.
+    """
+    needed = [Path(path).absolute() for path in (*readable, *sys.path, sys.prefix, sys.base_prefix) if path]
+    hides = any(path.is_relative_to(PRIVATE_FOLDER) for path in needed)
+    folder = Path(os.environ["HOME"]) if hides else PRIVATE_FOLDER
+    if any(path.is_relative_to(folder) for path in needed) or not syscalls.mount_memory(folder, PRIVATE_BYTES):
+        return ""
+    try:
+        (folder / "try").touch()
+        (folder / "try").unlink()
+    except OSError:  # no user ids of the namespace's own
+        return ""
+    os.environ["HOME"] = os.environ["TMPDIR"] = str(folder)
+    tempfile.tempdir = None  # what Python has found out about the former folders
+    os.chdir(folder)
+    return str(folder)
 
 
 def own_proc_works() -> bool:
@@ -131,13 +169,49 @@ def own_proc_works() -> bool:
 def limit_processes(user: int) -> list[str]:
     """Let the calling process's namespace hold few processes; `user` is the id that the judge was started under.
 
-    The usual limit does not hold for root, the namespace's own one needs Linux 6.14.
+    The usual limit does not hold for root, the namespace's own one needs Linux 6.14; see `become_ordinary`.
     """
     try:
         Path("/proc/sys/kernel/pid_max").write_text(str(PROCESSES), encoding="ascii")
     except OSError:
         return ["process_limit"] if user != 0 and _set_limit(resource.RLIMIT_NPROC, PROCESSES, PROCESSES) else []
     return ["process_limit"]
+
+
+def become_ordinary(confinement: Confinement) -> list[str]:
+    """Let root's process go on as an ordinary user with few processes, if that user can use all that it needs.
+
+    Those are the GPU's device files, the folder to write to, Python and its packages. Without the right to it, or where
+    one of them is closed to that user, nothing changes.
+    """
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if _switch_user() and _can_use(confinement) else 1)
+    if os.waitpid(child, 0)[1] != 0 or not _switch_user():
+        return []
+    os.umask(0o022)  # root's own processes read what is compiled here
+    os.environ["USER"] = "nobody"  # the id has no entry in the list of accounts
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # else /proc/self belongs to root
+    return ["process_limit"] if _set_limit(resource.RLIMIT_NPROC, PROCESSES, PROCESSES) else []
+
+
+def _switch_user() -> bool:
+    try:
+        os.setgroups([])
+        os.setgid(ORDINARY_USER)
+        os.setuid(ORDINARY_USER)
+    except OSError:
+        return False
+    return True
+
+
+def _can_use(confinement: Confinement) -> bool:
+    devices = [path for name in ("nvidiactl", "nvidia-uvm", "nvidia[0-9]*") for path in Path("/dev").glob(name)]
+    folders = [path for path in readable_paths(confinement) if path.is_dir() and path.name.endswith("-packages")]
+    writable = [*devices, Path(confinement.scratch)]
+    return all(os.access(path, os.R_OK | os.W_OK) for path in writable) and all(
+        os.access(path, os.R_OK | os.X_OK) for path in (*folders, Path(sysconfig.get_path("stdlib")))
+    )
 
 
 def die_with_parent() -> bool:
@@ -156,17 +230,22 @@ def confine(confinement: Confinement, achieved: Sequence[str]) -> list[str]:
     if die_with_parent():
         parts.append("dies_with_judge")
     parts += ["memory_limit"] if limit(confinement.memory_bytes) else []
-    parts += _limit_resources(confinement)
+    limited = _limit_resources(open_files=4096 if confinement.gpu else 256)
     if syscalls.drop_capabilities():
         parts.append("no_capabilities")
     if syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1):
         parts.append("no_new_privileges")
     if syscalls.landlock(readable_paths(confinement), writable_paths(confinement)):
-        parts.append("read_only_files")
+        parts += ["read_only_files", *(["private_folder"] if confinement.private else [])]
+    # Where nothing keeps it from the user's files, it may write to none.
+    private_bytes = PRIVATE_BYTES if "private_folder" in parts else 0
+    file_bytes = SCRATCH_FILE_BYTES if confinement.scratch else private_bytes
+    if _set_limit(resource.RLIMIT_FSIZE, file_bytes, file_bytes) and limited:
+        parts.append("resource_limits")
     # CUDA talks to its own driver through a local socket; abstract ones of other processes are closed by Landlock.
     if not confinement.scratch and syscalls.forbid_processes_and_sockets(os.getpid(), local=confinement.gpu):
         parts += ["syscall_filter"] + ([] if "no_network" in parts else ["no_network"])
-    return [name for name in (*FULL, "process_limit") if name in parts]
+    return [name for name in (*FULL, *FURTHER) if name in parts]
 
 
 def readable_paths(confinement: Confinement) -> list[Path]:
@@ -179,10 +258,11 @@ def readable_paths(confinement: Confinement) -> list[Path]:
 
 
 def writable_paths(confinement: Confinement) -> list[Path]:
-    """NVIDIA's devices and the process's own folder in /proc (CUDA names its threads there); the scratch folder."""
+    """NVIDIA's devices and the process's own folder in /proc (CUDA names its threads there); folders of its own."""
     devices = [*Path("/dev").glob("nvidia*"), Path("/proc/self")] if confinement.gpu else []
     scratch = [Path(confinement.scratch), Path(os.devnull)] if confinement.scratch else []
-    return [*devices, *scratch]
+    private = [Path(confinement.private)] if confinement.private else []
+    return [*devices, *scratch, *private]
 
 
 def limit_memory(memory_bytes: int) -> bool:
@@ -200,19 +280,20 @@ def limit_data(memory_bytes: int) -> bool:
     return _set_limit(resource.RLIMIT_DATA, data + memory_bytes, data + memory_bytes)
 
 
-def _limit_resources(confinement: Confinement) -> list[str]:
+def _limit_resources(open_files: int) -> bool:
+    _, processes = resource.getrlimit(resource.RLIMIT_NPROC)
     limits = {
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: SCRATCH_FILE_BYTES if confinement.scratch else 0,
-        resource.RLIMIT_NOFILE: 4096 if confinement.gpu else 256,
-        resource.RLIMIT_NPROC: 1024,  # threads; the kernel does not apply it to root
+        resource.RLIMIT_NOFILE: open_files,
+        # Threads; the kernel does not apply it to root. A lower limit stays.
+        resource.RLIMIT_NPROC: THREADS if processes == resource.RLIM_INFINITY else min(processes, THREADS),
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
     }
     done = [_set_limit(kind, value, value) for kind, value in limits.items()]
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     done.append(_set_limit(resource.RLIMIT_AS, soft, soft))
-    return ["resource_limits"] if all(done) else []
+    return all(done)
 
 
 def _set_limit(kind: int, soft: int, hard: int) -> bool:

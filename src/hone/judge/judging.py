@@ -14,6 +14,7 @@ from hone.code import code_digest
 from hone.errors import MachineError, RecordError
 from hone.judge.case import Case
 from hone.judge.environment import environment_for
+from hone.judge.extensions import fallback_note, settled, with_fallback
 from hone.judge.findings import Findings
 from hone.judge.session import Session
 from hone.judge.verdict import Verdict
@@ -24,6 +25,11 @@ T = TypeVar("T")
 
 EXECUTED = {"reference", "axes", "held_out", "inputs", "parameters", "outputs", "dtypes", "requires", "flops"}
 """The fields of a definition that a verdict depends on."""
+EXECUTED_CODE = (
+    "build/extension_call", "build/extension_files", "build/extension_sites", "build/kernels", "build/outcome", "judge",
+    "launcher", "syscalls",
+)  # fmt: skip
+"""The modules that a verdict depends on."""
 
 
 def judge_all(
@@ -75,7 +81,7 @@ def keepable(trace: Trace, build: Build) -> bool:
 
     A pass with a remark lacks a baseline that may work next time, and a compiler may be in time on a quieter machine.
     """
-    lacks_baseline = trace.status is Status.PASSED and trace.detail
+    lacks_baseline = trace.status is Status.PASSED and trace.detail != fallback_note(build)
     return trace.status.resolved and not lacks_baseline and build.status is not BuildStatus.TIMEOUT
 
 
@@ -89,6 +95,7 @@ def judge_one(case: Case, session: Session) -> Trace:
         status, detail = verdict.status, verdict.detail
     except (MachineError, OSError) as error:
         status, detail = Status.MACHINE_ERROR, str(error)
+    status, detail = settled(case.build, case.solution, status, detail)
     environment = environment_for(session.protocol)
     return Trace(
         solution=case.solution.id,
@@ -98,7 +105,9 @@ def judge_one(case: Case, session: Session) -> Trace:
         status_as_published=_as_published(status, findings) if session.protocol.device == "cuda" else None,
         detail=detail,
         errors=findings.errors,
-        performance=findings.performance if status is Status.PASSED else None,
+        performance=with_fallback(findings.performance, case.build, session.protocol)
+        if status is Status.PASSED
+        else None,
         profile=findings.profile,
         environment=environment.model_copy(
             update={"toolchain": case.build.toolchain, "confinement": findings.confinement}
@@ -126,14 +135,14 @@ def trace_key(case: Case, protocol: Protocol, baselines: Sequence[str]) -> str:
     return digest(
         {
             "solution": case.solution.id,
-            "build": [*_compiled(build), build.extensions],
+            "build": [*_compiled(build), build.extensions, build.refused],
             "definition": case.definition.model_dump(mode="json", include=EXECUTED),
             "workload": case.workload.id,
             "protocol": protocol.model_dump(mode="json", exclude={"name", "build_timeout_s"}),
             "baselines": sorted(case.baselines_of(baselines)),
             "kernels": {name: [item.solution, *_compiled(item)] for name, item in case.kernels.items()},
             "machine": [machine.device, machine.cores, machine.python, machine.torch, machine.driver],
-            "code": code_digest("build/extension_call", "build/kernels", "judge", "launcher", "syscalls"),
+            "code": code_digest(*EXECUTED_CODE),
         }
     )
 

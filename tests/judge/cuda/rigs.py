@@ -176,7 +176,8 @@ def fake_driver(monkeypatch):
     monkeypatch.setattr(reference_base, "FLUSH_BYTES", 1 << 12)
     monkeypatch.setattr(torch.Tensor, "cuda", lambda self: self)
     monkeypatch.setattr(torch.nn.Module, "cuda", lambda self: self)
-    monkeypatch.setattr(torch.utils.cpp_extension, "load_inline", torch.utils.cpp_extension.load_inline)
+    for name in ("load_inline", "load"):
+        monkeypatch.setattr(torch.utils.cpp_extension, name, getattr(torch.utils.cpp_extension, name))
     monkeypatch.setattr(
         "hone.judge.device.cuda.timing.clocks", lambda _: SimpleNamespace(sm_mhz=0, memory_mhz=0, throttled=())
     )

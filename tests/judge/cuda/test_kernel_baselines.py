@@ -13,7 +13,7 @@ from hone.judge.child.cuda.candidate import CandidateHost
 from hone.judge.child.cuda.native import NativeHost
 from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.clocks.busy import BUSY_BATCHES
-from hone.judge.device.cpu.bench import Case
+from hone.judge.case import Case
 from hone.judge.device.cuda import bench as session_module
 from hone.judge.device.cuda import driver
 from hone.judge.device.cuda.bench import DeviceSession

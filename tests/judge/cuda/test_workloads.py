@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hone.judge.device.cpu.bench import Case
+from hone.judge.case import Case
 from hone.judge.device.cuda import bench as session_module
 from hone.judge.device.cuda.bench import DeviceSession
 from hone.judge.device.cuda.plan import make_device_plan

@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -118,7 +119,8 @@ def _become_runner(
     pid = int(Path("/proc/self").readlink().name)
     if request["confinement"]["gpu"] and "process_namespace" in achieved:
         syscalls.mount_own_proc()
-    parts = confinement.confine(confinement.Confinement.read(request["confinement"]), achieved)
+    confined, further = _prepare(confinement.Confinement.read(request["confinement"]), request, achieved)
+    parts = confinement.confine(confined, [*achieved, *further])
     channel = Channel(socket.socket(fileno=high[0]))
     channel.send({"pid": pid, "confinement": parts})
     try:
@@ -126,6 +128,20 @@ def _become_runner(
     except ClosedError:
         os._exit(0)
     os._exit(0)
+
+
+def _prepare(
+    confined: confinement.Confinement, request: dict[str, Any], achieved: list[str]
+) -> tuple[confinement.Confinement, list[str]]:
+    """What needs rights that `confine` takes away: a folder of its own for Python, another user where root compiles."""
+    if confined.memory_only:
+        return confined, []
+    if request["role"].endswith("candidate"):
+        needed = [*confined.readable, confined.scratch]
+        confined = replace(confined, private=confinement.enter_private_folder(needed))
+    if confined.scratch and request["user"] == 0 and "process_limit" not in achieved:
+        return confined, confinement.become_ordinary(confined)
+    return confined, []
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ class CandidateHost:
         from hone.build.extension_call import prebuilt_load_inline, replace_load_inline
 
         extensions = {key: Path(path) for key, path in message["extensions"].items()}
-        replace_load_inline(prebuilt_load_inline(extensions))
+        replace_load_inline(prebuilt_load_inline(extensions, message["refused"]))
         torch.set_num_threads(message["threads"])
         reference = load_module("hone_reference", message["reference"])
         set_sizes(reference, message["sizes"])

@@ -228,7 +228,7 @@ class CudaBench:
         extensions = {key: (case.store / path).resolve() for key, path in case.build.extensions.items()}
         return DeviceSubject(
             zygote, self.gpu.uuid, self.protocol, case.solution, artifact=case.artifact, extensions=extensions,
-            scratch=scratch, compiling=compiling,
+            refused=case.build.refused, scratch=scratch, compiling=compiling,
         )  # fmt: skip
 
     @property

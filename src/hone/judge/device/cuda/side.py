@@ -46,7 +46,8 @@ class DeviceSubject:
 
     def __init__(
         self, zygote: Zygote, gpu: str, protocol: Protocol, solution: Solution, *, artifact: Path | None,
-        extensions: Mapping[str, Path], scratch: Path | None = None, compiling: bool = False,
+        extensions: Mapping[str, Path], refused: Mapping[str, str] | None = None, scratch: Path | None = None,
+        compiling: bool = False,
     ) -> None:  # fmt: skip
         """Start the process and let it open the GPU; `attach` waits for that.
 
@@ -63,6 +64,7 @@ class DeviceSubject:
         self._solution = solution
         self._artifact = artifact
         self._extensions = extensions
+        self._refused = dict(refused or {})
         self._kills_before = oom_kills()
         self._overhead = self._graph_overhead = Overhead(0.0, 0.0)
         self._store_ms = self._early_ms = [(1, 0.0), (1, 0.0)]
@@ -266,6 +268,7 @@ class DeviceSubject:
         else:
             message |= module_message(self._solution, self._protocol, plan)
             message |= {"extensions": {key: str(path) for key, path in self._extensions.items()}}
+            message |= {"refused": self._refused}
         self._ask(message, SETUP_TIMEOUT_S + self._run_limit_s, "loading")
 
     def prepare(self, seed: int, scalars: Sequence[Mapping[str, Any]]) -> None:
