@@ -169,8 +169,10 @@ def _expected_solutions(settings: Settings, shard: Shard, reader: Reader) -> Cou
     if item.files is not None:  # which job a file belongs to is known once they are read
         first = shard.batch == settings.batches(shard.experiment)[0]
         return Counter({"": len(source_files(Path(item.files)))} if first else {})
-    if item.archive is not None and (published := reader.rows(places.archive_file(item.archive), ArchivedView)):
-        return _published(settings, shard, published)
+    if item.archive is not None:  # before the archive is read, one answer to each problem is a guess
+        published = reader.rows(places.archive_file(item.archive), ArchivedView)
+        if published is not None:
+            return _published(settings, shard, published)
     existing = item.method in ASTRA and shard.turn == 0
     samples = 1 if existing else item.samples
     return Counter(dict.fromkeys(_problems(settings, shard.experiment, shard.batch, reader), samples))
