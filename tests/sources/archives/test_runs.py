@@ -175,7 +175,8 @@ def test_of_a_run_by_problem_only_evaluated_answers_have_a_verdict(repository):
 def test_times_come_from_a_later_run_where_both_say_correct(repository):
     per_problem(repository, p1=result(runtime=-1.0), p2=result(runtime=-1.0), p4=result(False, runtime_error="x"))
     repository.write(
-        "runs/again/eval_results.json", {"1": [result(runtime=0.7)], "2": [result(False)], "4": [result()]}
+        "runs/again/eval_results.json",
+        {"1": [result(runtime=0.7)], "2": [{**result(False), "runtime": 9.0}], "4": [result()]},
     )
     answers, _ = repository.fetch("per_problem_runs", runs=["r"], times={1: "again"})
     assert [item.claimed.runtime_ms for item in answers] == [0.7, None, None]
