@@ -13,6 +13,7 @@ include: "workflow/rules/common_config.smk"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/common_gnn.smk"
 include: "workflow/rules/sources.smk"  # a benchmark's repository -> definitions
+include: "workflow/rules/archives.smk"  # answers that were published -> candidates, with what their archive says
 include: "workflow/rules/generate.smk"  # definitions -> prompts -> answers -> solutions, turn by turn
 include: "workflow/rules/build.smk"  # solutions -> shared objects; needs no GPU
 include: "workflow/rules/judge.smk"  # the verdict and the time

@@ -35,6 +35,16 @@ def experiment(**changes):
     return minimal(experiments={"one": {**minimal()["experiments"]["one"], **changes}})
 
 
+def archives(**changes):
+    return minimal(archives={"public": {"kind": "leaderboard", "url": "u", "commit": "0" * 40, **changes}})
+
+
+def published(**changes):
+    """With an experiment on a public archive; a field that is None is left out."""
+    fields = {**minimal()["experiments"]["one"], "method": "archive", "archive": "public", "models": None, **changes}
+    return {**archives(), "experiments": {"one": {key: value for key, value in fields.items() if value is not None}}}
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
 def test_committed_configs_are_valid(path):
     assert read(path)
@@ -73,6 +83,22 @@ def test_schema_accepts_the_committed_configs(path):
         (experiment(files="folder"), ["experiments.one", "files needs method: files, not one_shot"]),
         (experiment(method="files", files="f", samples=2), ["each file is one solution"]),
         (experiment(method="files", files="f", turns=2), ["turns: 2 needs method: refine"]),
+        (published(archive=None), ["method: archive needs archive: <name"]),
+        (published(models=["openai/o4-mini"]), ["archive has no models: select runs or models in the entry"]),
+        (published(samples=2), ["archive has no samples"]),
+        (
+            published(archive="publik"),
+            ["experiments.one.archive: 'publik' is not in archives", "did you mean 'public'"],
+        ),
+        (experiment(archive="public"), ["archive needs method: archive, not one_shot"]),
+        (archives(kind="leader_board"), ["archives.public: there is no kind 'leader_board'; did you mean"]),
+        (archives(commit="main"), ["archives.public.commit", "'main'"]),
+        (
+            archives(kind="scored_lines", runs=[]),
+            ["archives.public.model: is missing", "public.runs: must not be empty"],
+        ),
+        (archives(kind="detailed_runs", runs=["r", "r"]), ["archives.public.runs: 'r' stands twice"]),
+        (archives(folder="runs"), ["archives.public.folder: unknown key"]),
         (minimal(judge={"name": "x", "precison_factor": 8}), ["did you mean 'precision_factor'"]),
         (minimal(judge={"name": "x", "device": "gpu"}), ["judge.device", "'cuda'", "'gpu'"]),
         (experiment(samples=0), ["experiments.one.samples", "greater than or equal to 1"]),
@@ -249,3 +275,24 @@ def test_a_source_has_the_operators_that_trainings_take_from_it():
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
 def test_what_committed_configs_name_is_there(path):
     check_references(read(path))
+
+
+def test_published_answers_bring_their_models_names():
+    settings = load(published())
+    assert settings.experiments["one"].models == ("archive/public",)
+    assert load(settings.model_dump(mode="json")) == settings
+
+
+def test_a_config_without_archives_is_written_as_before():
+    written = load(minimal()).model_dump(mode="json")
+    assert "archives" not in written
+    assert "archive" not in written["experiments"]["one"]
+
+
+def test_published_answers_are_to_problems_and_not_to_existing_kernels():
+    folder = {"kind": "folder", "path": "p"}
+    values = published()
+    values["sources"] = {"mini": {"kind": "kernels", "path": "k", "levels": {1: 1}, "packages": {"own": folder}}}
+    values["experiments"]["one"]["levels"] = [1]
+    with pytest.raises(ConfigError, match=r"experiments\.one\.source: archive needs a source of kind: kernelbench"):
+        load(values)

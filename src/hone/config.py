@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
 
+from hone.config_archives import Archive
 from hone.config_errors import explain
 from hone.config_files import read_values
 from hone.config_graphs import GraphEntry
@@ -23,9 +24,9 @@ from hone.errors import ConfigError
 from hone.records import Language, Protocol, Sampling
 from hone.section import Section
 
-Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files", "astra", "astra_single"]
-UNPROMPTED: frozenset[str] = frozenset({"gold", "files"})
-"""Methods that ask no model: the reference itself, and solutions that lie in a folder."""
+Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files", "archive", "astra", "astra_single"]
+UNPROMPTED: frozenset[str] = frozenset({"gold", "files", "archive"})
+"""Methods that ask no model: the reference itself, solutions that lie in a folder, and published answers."""
 ASTRA: frozenset[str] = frozenset({"astra", "astra_single"})
 """Methods that improve existing kernels in rounds, measured on a suite of their own: several roles, or one agent."""
 UPSTREAM = "upstream"
@@ -56,13 +57,15 @@ class Experiment(Section):
     """One method on one set of problems with one or several models."""
 
     method: Method
-    """How solutions come about: out of one prompt, in turns or rounds, the reference itself, or files of a folder."""
+    """How solutions come about: out of one prompt, in turns or rounds, the reference itself, files of a folder, or
+    answers that somebody has published."""
     source: str
     """Name of an entry of `sources`."""
     levels: tuple[int, ...] = Field(min_length=1)
     """Those of the source's levels whose problems take part."""
     models: tuple[str, ...] = Field(("reference/model",), min_length=1)
-    """`openai/<model>`, `openai-api/<service>/<model>`, `recorded/<transcript>`; not used by `gold` and `files`."""
+    """`openai/<model>`, `openai-api/<service>/<model>`, `recorded/<transcript>`; not used by `gold` and `files`. Of
+    `archive` always `archive/<name>`: the answers bring their models' names."""
     language: Language = Language.PYTHON
     """What the model is asked to write."""
     samples: int = Field(1, ge=1)
@@ -76,6 +79,8 @@ class Experiment(Section):
     """A GPU of resources/hardware/gpus.yaml whose facts the prompt states."""
     files: str | None = None
     """Folder of solutions, for `files` alone: .cu, .cpp, .triton.py, .py, each with `definition: <name>` on top."""
+    archive: str | None = Field(None, exclude_if=lambda value: value is None)
+    """Name of an entry of `archives`, for `archive` alone."""
     astra: Rounds = Rounds()
     """Options of the rounds, for `astra` and `astra_single` alone."""
     sampling: Sampling = Sampling()
@@ -89,6 +94,27 @@ class Experiment(Section):
     """A protocol of its own, in the place of the config's."""
     published_as: str | None = None
     """Name of the paper's experiment in resources/published/, where it printed numbers for this one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _answers_name_their_models(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping) or values.get("method") != "archive" or not values.get("archive"):
+            return values
+        return {"models": (f"archive/{values['archive']}",), **values}
+
+    @model_validator(mode="after")
+    def _archive_fits_method(self) -> Self:
+        if self.method != "archive":
+            if self.archive is not None:
+                raise ValueError(f"archive needs method: archive, not {self.method}")
+            return self
+        if not self.archive:
+            raise ValueError("method: archive needs archive: <name of an entry of archives>")
+        if self.models != (f"archive/{self.archive}",):
+            raise ValueError("archive has no models: select runs or models in the entry of archives")
+        if self.samples > 1:
+            raise ValueError("archive has no samples: an archive has as many answers as it has")
+        return self
 
     @model_validator(mode="after")
     def _folder_fits_method(self) -> Self:
@@ -192,6 +218,8 @@ class Settings(Section):
 
     sources: dict[str, Source] = Field(default_factory=dict)
     """Where problems and existing kernels come from; a config with trainings alone needs none."""
+    archives: dict[str, Archive] = Field(default_factory=dict, exclude_if=lambda value: not value)
+    """Public repositories with answers of models, for experiments with `method: archive`."""
     experiments: dict[str, Experiment] = Field(default_factory=dict)
     """Methods and models that are tried on them."""
     batch_size: int = Field(25, ge=1)
@@ -208,7 +236,7 @@ class Settings(Section):
     analysis: Analysis = Analysis()
     paths: Paths = Paths()
 
-    @field_validator("sources", "experiments", "graphs", "trainings")
+    @field_validator("sources", "archives", "experiments", "graphs", "trainings")
     @classmethod
     def _names(cls, value: dict[str, Any]) -> dict[str, Any]:
         for name in value:
@@ -235,6 +263,7 @@ class Settings(Section):
             if self.protocol(name).device != self.judge.device:
                 raise ValueError(f"experiments.{name}.judge.device must be the config's: {self.judge.device}")
             self._check_rounds(name, experiment)
+            self._check_archive(name, experiment, source)
             for model in experiment.models:
                 self._check_model(name, experiment.method, model)
         kernels = [name for name, source in self.sources.items() if isinstance(source, KernelsSource)]
@@ -251,6 +280,15 @@ class Settings(Section):
             if level not in experiment.levels or not 1 <= number <= source.levels[level]:
                 there = "; ".join(f"level {n} has problems 1 to {source.levels[n]}" for n in experiment.levels)
                 raise ValueError(f"experiments.{name}.problems: there is no '{problem}': {there}")
+
+    def _check_archive(self, name: str, experiment: Experiment, source: Source) -> None:
+        if experiment.archive is None:
+            return
+        if experiment.archive not in self.archives:
+            hint = closest(experiment.archive, self.archives)
+            raise ValueError(f"experiments.{name}.archive: '{experiment.archive}' is not in archives{hint}")
+        if isinstance(source, KernelsSource):
+            raise ValueError(f"experiments.{name}.source: archive needs a source of kind: kernelbench or local")
 
     def _check_rounds(self, name: str, experiment: Experiment) -> None:
         if experiment.method not in ASTRA:
@@ -348,6 +386,11 @@ def json_schema() -> str:
 def parse_graph(values: Mapping[str, Any]) -> GraphEntry:
     """One entry of `graphs` that has been validated before."""
     return TypeAdapter[GraphEntry](GraphEntry).validate_python(values)
+
+
+def parse_archive(values: Mapping[str, Any]) -> Archive:
+    """One entry of `archives` that has been validated before."""
+    return TypeAdapter[Archive](Archive).validate_python(values)
 
 
 def parse_source(values: Mapping[str, Any]) -> Source:

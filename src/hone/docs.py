@@ -43,6 +43,11 @@ PAGES: dict[str, tuple[type[records.Record], str]] = {
         records.Trace,
         "The verdict on one (solution, workload), with everything needed to judge it again; `results/traces/`.",
     ),
+    "claim": (
+        records.Claim,
+        "What a public archive says of an answer that it holds, made by the rule `archived`; `results/claims/`.\n"
+        "Tables compare it with our own verdicts; it never decides one.",
+    ),
     "selection": (
         records.Selection,
         "What trainings with `kernels: selected` run for one operator, made by the rule `select`;\n"

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from hone.code import commit
 from hone.config import LLM, Experiment, Paths, Settings
+from hone.config_archives import Archive
 from hone.config_sources import Source
 from hone.errors import MachineError, located
 from hone.files import read_records, write_records
@@ -62,6 +63,16 @@ def fetch_problems(name: str, source: Source, output: Path) -> None:
             write_records(output, fetch_kernels(name, source))
         else:
             write_records(output, fetch(name, source))
+
+
+def fetch_archive(name: str, archive: Archive, *, answers: Path, skipped: Path) -> None:
+    """An archive's answers as they were published, and those that are left out; raises SourceError."""
+    from hone.sources.archives.fetch import fetch
+
+    with located(f"archives.{name}"):
+        found, left_out = fetch(name, archive)
+    write_records(answers, found)
+    write_records(skipped, left_out)
 
 
 def define_level(
@@ -232,6 +243,22 @@ def files(
     rows, kernels = folder.candidates(name, model, experiment, batch, read_all(definitions, Definition))
     write_records(candidates, rows)
     write_records(solutions, kernels)
+
+
+def archived(
+    name: str, experiment: Experiment, batch: Numbers, definitions: Iterable[Path], answers: Path, *,
+    candidates: Path, solutions: Path, claims: Path, skipped: Path,
+) -> None:  # fmt: skip
+    """Published answers to a batch's problems, with what their archive says of them."""
+    from hone.methods.archive import published
+    from hone.sources.archives.answer import ArchivedAnswer
+
+    known = read_all(definitions, Definition)
+    made = published(name, experiment, batch, known, read_records(answers, ArchivedAnswer))
+    write_records(candidates, made.candidates)
+    write_records(solutions, made.solutions)
+    write_records(claims, made.claims)
+    write_records(skipped, made.skipped)
 
 
 def build(

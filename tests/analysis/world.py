@@ -13,6 +13,7 @@ from hone.records import (
     Answer,
     Build,
     Candidate,
+    Claim,
     Completion,
     Definition,
     Environment,
@@ -34,14 +35,17 @@ RESOURCES = Path(__file__).parents[2] / "resources"
 PUBLISHED, COPIES = RESOURCES / "published", RESOURCES / "hardware" / "copy_bandwidth.csv"
 
 
-def settings_for(levels=None, model_names=None, baselines=("torch_eager",), **experiments) -> Settings:
-    """A config with one local source `mini` and the given experiments."""
+def settings_for(levels=None, model_names=None, baselines=("torch_eager",), archives=None, **experiments) -> Settings:
+    """A config with one local source `mini`, the given experiments, and archives if any."""
     levels = levels or {1: 4}
     defaults = {"method": "one_shot", "source": "mini", "levels": list(levels), "models": ["recorded/demo"]}
+    published = {name: values for name, values in defaults.items() if name != "models"}
+    made = {name: (published if "archive" in values else defaults) | values for name, values in experiments.items()}
     return load(
         {
+            "archives": archives or {},
             "sources": {"mini": {"kind": "local", "path": "problems", "levels": levels}},
-            "experiments": {name: defaults | values for name, values in experiments.items()},
+            "experiments": made,
             "judge": {"name": "test"},
             "baselines": list(baselines),
             "analysis": {"model_names": model_names or {}},
@@ -70,14 +74,22 @@ def definition(level: int, number: int, sound: bool = True, source: str = "mini"
 
 
 def trace(
-    settings, solution, problem, status=Status.PASSED, speedup=None, workload="w", findings=(), **changes
+    settings,
+    solution,
+    problem,
+    status=Status.PASSED,
+    speedup=None,
+    workload="w",
+    findings=(),
+    as_published=None,
+    **changes,
 ) -> Trace:
     """`speedup` None: judged but not timed."""
     performance = None
     if status is Status.PASSED and speedup is not None:
         baselines = {name: Timing(samples_ms=(2.0, 2.1, 1.9)) for name in settings.baselines}
         own = Timing(samples_ms=tuple(sample / speedup for sample in (2.0, 2.1, 1.9)))
-        performance = Performance(solution=own, baselines=baselines, findings=findings)
+        performance = Performance(solution=own, baselines=baselines, findings=findings, as_published=as_published)
     values = {
         "solution": solution,
         "definition": problem,
@@ -125,6 +137,7 @@ class World:
     traces: list[Trace] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     builds: list[Build] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
 
     def add(self, place, outcome, experiment="one", model="recorded/demo", **changes):
         """`outcome`: a speedup, a Status, `untimed`, `no_code` or `no_trace`, at (definition, turn, sample)."""
@@ -143,6 +156,18 @@ class World:
         self.solutions.append(solution)
         self._add_candidate((problem, 0, sample), experiment, "reference/model", solution.id, label=label)
         self._add_trace(solution.id, problem, outcome, **changes)
+
+    def add_published(
+        self, verdict, outcomes, problem="mini/level1/1_problem", model="a-model", archive="a", **claimed
+    ):
+        """An answer of an archive; `outcomes`: experiment -> outcome as in `add`, under its own protocol."""
+        sample = sum((item.definition, item.model) == (problem, model) for item in self.claims)
+        solution = digest([archive, model, problem, sample])
+        place = {"archive": archive, "commit": "0" * 40, "run": "r", "path": "p", "model": model, "definition": problem}
+        self.claims.append(Claim(**place, sample=sample, solution=solution, verdict=verdict, **claimed))
+        for name, outcome in outcomes.items():
+            self._add_candidate((problem, 0, sample), name, model, solution, label="p")
+            self._add_trace(solution, problem, outcome, protocol=self.settings.protocol(name))
 
     def _add_candidate(self, place, experiment, model, solution, label=""):
         name, turn, sample = place
@@ -178,7 +203,16 @@ class World:
     def records(self) -> RunRecords:
         """All of them."""
         known = {"definitions": self.definitions, "candidates": self.candidates, "solutions": self.solutions}
-        return RunRecords(**known, builds=self.builds, traces=self.traces, answers=self.answers)
+        judged = {"builds": self.builds, "traces": self.traces, "claims": self.claims}
+        return RunRecords(**known, **judged, answers=self.answers)
+
+
+ARCHIVE = {"kind": "leaderboard", "url": "u", "commit": "0" * 40}
+COMPARED = {
+    "public": {"method": "archive", "archive": "a", "judge": {"name": "public", "rule": "kernelbench"}},
+    "own": {"method": "archive", "archive": "a"},
+}
+"""Two experiments on one archive, one under each rule."""
 
 
 def big_world(models=("recorded/demo", "openai/o4-mini"), levels=None) -> World:
@@ -189,11 +223,13 @@ def big_world(models=("recorded/demo", "openai/o4-mini"), levels=None) -> World:
         levels,
         {"openai/o4-mini": "DeepSeek R1"},
         ("torch_eager",),
+        {"a": ARCHIVE},
         one={"models": list(models), "published_as": "one_shot"},
         repeated={"models": list(models), "samples": 5, "published_as": "repeated_10"},
         refine={"models": list(models)} | refine,
         gold={"method": "gold", "models": ["reference/model"]},
         files={"method": "files", "models": ["reference/model"], "files": "evil"},
+        **COMPARED,
     )
     definitions = [
         definition(level, number, sound=number != 2) for level in levels for number in range(1, levels[level] + 1)
@@ -202,8 +238,12 @@ def big_world(models=("recorded/demo", "openai/o4-mini"), levels=None) -> World:
     others = [status for status in Status if status.resolved and status is not Status.PASSED]
     world.add_file("honest.cu", 2.0, "group: honest", "expected: passed", "earns: fast")
     world.add_file("replay.cu", Status.WRONG_VALUE, "group: 3", "expected: wrong_value | runtime_error", "earns: none")
+    world.add_published("correct", {"public": 2.0, "own": Status.IMPRECISE}, speedup=1.5, runtime_ms=0.3)
+    world.add_published(
+        "wrong_value", {"public": Status.WRONG_VALUE, "own": Status.WRONG_VALUE}, error="Output mismatch"
+    )
     for name, experiment in settings.experiments.items():
-        if experiment.method == "files":
+        if experiment.method in ("files", "archive"):
             continue
         for model in experiment.models:
             for item in definitions:

@@ -24,10 +24,12 @@ EXPERIMENTS = {
     "one": {**SCRATCH, "method": "one_shot", "samples": 2},
     "deep": {**SCRATCH, "method": "refine", "turns": 2},
     "gold": {"source": "miniature", "levels": [1], "method": "gold"},
+    "published": {"source": "miniature", "levels": [1], "method": "archive", "archive": "public"},
     "astra": {**ROUNDS, "method": "astra", "turns": LAST_TURN + 1, "astra": {"notes": True}},
     "single": {**ROUNDS, "method": "astra_single", "turns": 2},
     "winner": {**ROUNDS, "method": "astra_single", "turns": 2, "astra": {"evaluate": "winner"}},
 }
+ARCHIVES = {"public": {"kind": "leaderboard", "url": "nowhere", "commit": "0" * 40}}
 STAGES = ("answers", "builds", "traces", "evaluations", "suites", "roles", "graphs", "training", "inference")
 
 
@@ -54,7 +56,7 @@ def login_node(tmp_path_factory):
     (folder / "recorded/miniature.jsonl").symlink_to(ROOT / "resources/recorded/miniature.jsonl")
     write_records(folder / "recorded/rounds.jsonl", [answer(number) for number in range(1, KERNELS + 1)])
     training = {"graphs": ["communities"], "systems": ["plain", "pipelined"], "gpus": [1, 2], "epochs": 1}
-    values |= {"experiments": EXPERIMENTS, "batch_size": 4, "trainings": {"ladder": training}}
+    values |= {"archives": ARCHIVES, "experiments": EXPERIMENTS, "batch_size": 4, "trainings": {"ladder": training}}
     values["paths"] = {**values.get("paths", {}), "recorded": "recorded"}
     (folder / "login.yaml").write_text(yaml.safe_dump(values))
 
@@ -99,6 +101,7 @@ def test_the_plan_is_made_of_the_files_that_the_status_looks_for(login_node):
     }
     found = {path for path in inputs(plan, "tables") if path.split("/")[1] in STAGES}
     assert found == set(map(str, expected))
+    assert str(places.archive_file("public")) in inputs(plan, "archived")
     # Jobs behind a gate have no inputs yet.
     prompts = {path for path in inputs(plan, "generate") | inputs(plan, "answer_role") if "TBD" not in path}
     assert prompts

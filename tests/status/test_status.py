@@ -1,5 +1,6 @@
 """Done, pending and its cost, on small made-up results with answers that can be worked out by hand."""
 
+import json
 import os
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from hone.records.answer import Completion
 from hone.records.trace import Environment
 from hone.status import reading, screen
 from hone.status.estimate import estimate
-from hone.status.places import Shard, training_file
+from hone.status.places import Shard, archive_file, training_file
 from hone.status.progress import progress
 from hone.status.rates import Rates
 from hone.status.reading import Reader
@@ -342,3 +343,20 @@ VIEWS = {
 @pytest.mark.parametrize(("view", "record"), VIEWS.items(), ids=lambda kind: kind.__name__)
 def test_a_view_has_fields_of_its_record(view, record):
     assert set(view.model_fields) <= set(record.model_fields)
+
+
+def test_published_answers_are_counted_once_the_archive_is_read(folder):
+    archive = {"kind": "leaderboard", "url": "u", "commit": "0" * 40}
+    experiment = {"method": "archive", "archive": "a", "source": "mini", "levels": [1]}
+    config = settings(archives={"a": archive}, experiments={"one": experiment})
+    problems = len([level for level, _ in config.problems("mini") if level == 1])
+    found = rows(config)
+    assert {key for key in found if key[1] == "calls"} == set()
+    assert found["KernelBench", "verdicts"][0].pending == {"one": problems}
+    path = archive_file("a")
+    path.parent.mkdir(parents=True)
+    numbers = [(1, 1), (1, 1), (1, 2), (2, 1)]
+    path.write_text("".join(json.dumps({"level": level, "number": number}) + "\n" for level, number in numbers))
+    assert rows(config)["KernelBench", "verdicts"][0].pending == {"one": 3}
+    path.write_text("")
+    assert rows(config)["KernelBench", "verdicts"][0].pending.total() == 0

@@ -25,6 +25,9 @@ WINNER_ALONE = [
 ]
 GOLD = [name for name, item in settings.experiments.items() if item.method == "gold"]
 FILES = [name for name, item in settings.experiments.items() if item.method == "files"]
+ARCHIVED = [
+    name for name, item in settings.experiments.items() if item.method == "archive"
+]
 LEVELS = sorted(
     {
         (item.source, level)
@@ -239,6 +242,11 @@ def files_of_experiment(wildcards):
     return [str(path) for path in source_files(Path(folder))]
 
 
+def archive_of_experiment(wildcards):
+    """Answers of the archive that the experiment names."""
+    return f"results/archives/{settings.experiments[wildcards.experiment].archive}.jsonl"
+
+
 def prompts_of_turn(wildcards):
     if wildcards.turn == "0":
         return first_prompts(wildcards.experiment, wildcards.batch)
@@ -374,6 +382,7 @@ RECORDS = {
     ],
     "candidates": every_shard("candidates", settings.experiments),
     "solutions": every_shard("solutions", [*FILES, *ROUNDS]),
+    "claims": every_shard("claims", ARCHIVED),
     "builds": every_shard("builds", settings.experiments),
     "traces": every_shard("traces", NOT_ROUNDS),
     "suites": every_suite(ROUNDS),

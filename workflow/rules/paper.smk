@@ -21,6 +21,9 @@ TABLES = [
     "device_roofline",
     "judge_gold",
     "judge_exploits",
+    "judge_agreement",
+    "judge_agreement_summary",
+    "published_claims",
     "judge_cost",
     "llm_cost",
 ]
@@ -50,6 +53,7 @@ CATEGORY = {
     "gnn": "Kernels in training",
     "device": "SALIENT",
     "judge": "Judge",
+    "published": "Judge",
     "llm": "Cost",
 }
 
@@ -80,6 +84,7 @@ rule tables:
             mode="json",
             include={
                 "sources",
+                "archives",
                 "experiments",
                 "analysis",
                 "baselines",

@@ -19,7 +19,7 @@ from hone.analysis.provenance import joined, of_trace, on_gpu
 from hone.config import ASTRA, Experiment, Settings
 from hone.config_sources import KernelBenchSource
 from hone.errors import RecordError
-from hone.records import Answer, Candidate, Definition, Status, Trace, UnsupportedProblem
+from hone.records import Answer, Candidate, Definition, Protocol, Status, Trace, UnsupportedProblem
 from hone.winners import latest
 
 NO_CODE = "no_code"
@@ -55,9 +55,10 @@ FRAME_COLUMNS = (
 )
 """Columns of every frame; SPEED_COLUMNS, each with `_<baseline>`, follow for every baseline of the config."""
 
-SPEED_COLUMNS = ("speedup", "speedup_low", "speedup_high", "baseline_ms", "credited")
-"""`speedup` is what was measured. `credited` is what counts for fast_p at p > 0: 0, so never faster, where a finding
-makes the time doubtful (records.Performance.findings), although the solution is correct; else the speedup."""
+SPEED_COLUMNS = ("speedup", "speedup_low", "speedup_high", "baseline_ms", "credited", "as_published")
+"""`speedup` is what was measured, `as_published` the same by KernelBench's own loop, where the protocol asks for it.
+`credited` is what counts for fast_p at p > 0: 0, so never faster, where a finding makes the time doubtful
+(records.Performance.findings), although the solution is correct; else the speedup."""
 
 
 class Place(NamedTuple):
@@ -122,17 +123,19 @@ def build_frame(
 ) -> pd.DataFrame:
     """The full grid of all experiments, one row an answer, sorted by experiment, model, problem, sample, turn.
 
-    A `files` experiment has a row for each of its candidates: how many files a problem has, the config does not say.
+    A `files` or `archive` experiment has a row for each of its candidates: how many there are, the config does not say.
     Astra's rounds are left out: they have tables of their own (astra.py).
     Raises RecordError for two candidates of one place, or for one that the config does not ask for.
     """
     by_place = _index(item for item in candidates if item.method not in ASTRA)
     paid = _answers_by_place(answers)
-    verdicts = {solution: verdict_of(group, settings) for solution, group in _by_solution(traces).items()}
+    verdicts = {key: verdict_of(group, settings) for key, group in _by_solution(traces).items()}
+    protocols = {name: settings.protocol(name).digest for name in settings.experiments}
     rows = []
     for place, fixed in _grid(settings, definitions, unsupported, list(by_place)):
         candidate = by_place.pop(place, None)
-        rows.append({**place._asdict(), **fixed, **_outcome(candidate, verdicts), **_paid(paid.get(place, []))})
+        verdict = verdicts.get((protocols[place.experiment], candidate.solution or "")) if candidate else None
+        rows.append({**place._asdict(), **fixed, **_outcome(candidate, verdict), **_paid(paid.get(place, []))})
     if by_place:
         stray = next(iter(by_place))
         raise RecordError(
@@ -178,6 +181,9 @@ def _places(
     if experiment.method == "files":
         yield from sorted(place for place in places if place[:3] == (name, model, problem.name))
         return
+    if experiment.method == "archive":
+        yield from sorted(place for place in places if (place.experiment, place.definition) == (name, problem.name))
+        return
     for sample in range(experiment.samples):
         for turn in range(experiment.turns):
             yield Place(name, model, problem.name, turn, sample)
@@ -200,11 +206,16 @@ def _answers_by_place(answers: Iterable[Answer]) -> dict[Place, list[Answer]]:
     return found
 
 
-def _by_solution(traces: Iterable[Trace]) -> dict[str, list[Trace]]:
-    """Traces of each solution, one a workload."""
-    found: dict[str, list[Trace]] = defaultdict(list)
-    for (solution, _), trace in sorted(latest(traces).items()):
-        found[solution].append(trace)
+def _by_solution(traces: Iterable[Trace]) -> dict[tuple[str, str], list[Trace]]:
+    """(digest of the protocol, solution) -> its traces, one a workload: two experiments may judge one solution."""
+    by_protocol: dict[Protocol, list[Trace]] = defaultdict(list)
+    for trace in traces:
+        by_protocol[trace.protocol].append(trace)
+    found: dict[tuple[str, str], list[Trace]] = defaultdict(list)
+    for protocol, group in by_protocol.items():
+        digest = protocol.digest
+        for (solution, _), trace in sorted(latest(group).items()):
+            found[digest, solution].append(trace)
     return found
 
 
@@ -242,6 +253,12 @@ def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
             continue
         columns[f"speedup_{name}"] = geometric_mean([item.speedup(name) for item in timed])
         columns[f"credited_{name}"] = 0.0 if doubtful else columns[f"speedup_{name}"]
+        published = [
+            item.as_published for item in timed if item.as_published and name in item.as_published.baselines_ms
+        ]
+        if len(published) == len(timed):
+            speeds = [item.baselines_ms[name] / item.solution_ms for item in published]
+            columns[f"as_published_{name}"] = geometric_mean(speeds)
         columns[f"baseline_ms_{name}"] = geometric_mean([item.baselines[name].latency_ms for item in timed])
         if len(timed) == 1:
             interval = paired_ratio_interval(
@@ -251,7 +268,7 @@ def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
     return columns
 
 
-def _outcome(candidate: Candidate | None, verdicts: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _outcome(candidate: Candidate | None, verdict: dict[str, Any] | None) -> dict[str, Any]:
     """Status columns of one row."""
     empty = ("label", "solution", "detail", "findings", "device", "driver", "protocol", "torch")
     found: dict[str, Any] = dict.fromkeys(empty, "") | ({"label": candidate.label} if candidate else {})
@@ -259,10 +276,10 @@ def _outcome(candidate: Candidate | None, verdicts: dict[str, dict[str, Any]]) -
         found |= {"status": MISSING, "detail": "no candidate"}
     elif candidate.solution is None:
         found |= {"status": NO_CODE, "detail": candidate.problem}
-    elif candidate.solution not in verdicts:
+    elif verdict is None:
         found |= {"status": MISSING, "detail": "no verdict", "solution": candidate.solution}
     else:
-        found |= verdicts[candidate.solution] | {"solution": candidate.solution}
+        found |= verdict | {"solution": candidate.solution}
     category = CATEGORY[found["status"]]
     return found | {"category": category, "resolved": category != "unresolved", "correct": category == "correct"}
 

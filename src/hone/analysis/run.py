@@ -13,6 +13,7 @@ from hone.records import (
     Answer,
     Build,
     Candidate,
+    Claim,
     Definition,
     GraphInfo,
     InferenceRun,
@@ -40,6 +41,8 @@ class RunRecords:
     candidates: Sequence[Candidate] = ()
     solutions: Sequence[Solution] = ()
     """Of the `files` experiments, whose comments say what is expected of them, and of Astra's."""
+    claims: Sequence[Claim] = ()
+    """What archives say of the candidates of `archive` experiments."""
     builds: Sequence[Build] = ()
     traces: Sequence[Trace] = ()
     """Verdicts of all experiments but Astra's."""
@@ -68,6 +71,7 @@ KINDS: dict[str, type[Record]] = {
     "workloads": Workload,
     "candidates": Candidate,
     "solutions": Solution,
+    "claims": Claim,
     "builds": Build,
     "traces": Trace,
     "suite_traces": Trace,

@@ -5,6 +5,7 @@ The meanings are written once and are shown in the summary; a column has the sam
 
 from __future__ import annotations
 
+from hone.analysis.schema_archives import ARCHIVE_COLUMNS, ARCHIVE_TABLES
 from hone.analysis.schema_kernels import KERNEL_COLUMNS, KERNEL_TABLES
 from hone.analysis.schema_parts import PROVENANCE, Column, Kind, Table
 
@@ -220,6 +221,7 @@ COLUMNS: dict[str, Column] = {
     "start_ms": Column("float", "milliseconds since the epoch began"),
     "duration_ms": Column("float", "milliseconds"),
     **KERNEL_COLUMNS,
+    **ARCHIVE_COLUMNS,
     "config_digest": Column("text", "first digits of the digest of the whole config"),
     "commit": Column("text", "commit of Hone that made the table"),
     "device": Column("text", "model name of the CPU or GPU that gave the verdicts or trained"),
@@ -368,6 +370,7 @@ TABLES: dict[str, Table] = {
         ("exploit", "group", "language", "status", "expected", "speedup", "earned"),
         ("definition", "experiment", "as_expected", "earns", "baseline", *_TIMES, "detail", "wall_s", "solution"),
     ),
+    **ARCHIVE_TABLES,
     "judge_repeatability": Table(
         "The same solutions judged twice",
         ("definition", "workload", "solution", "run", "speedup"),

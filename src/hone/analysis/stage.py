@@ -7,7 +7,16 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from hone.analysis import accounting, astra_options, astra_tables, exploits, salient_accuracy, salient_tables, tables
+from hone.analysis import (
+    accounting,
+    archives,
+    astra_options,
+    astra_tables,
+    exploits,
+    salient_accuracy,
+    salient_tables,
+    tables,
+)
 from hone.analysis.astra import Astra
 from hone.analysis.bandwidth import COPY_BANDWIDTHS, read_copy_bandwidths
 from hone.analysis.device_roofline import roofline_rows
@@ -57,6 +66,7 @@ def _answer_rows(records: RunRecords, context: tables.Context) -> dict[str, list
     """Tables of single answers, and those of the judge and of the money, which all methods share."""
     known = (records.definitions, records.candidates, records.traces, records.answers, records.unsupported)
     frame = build_frame(context.settings, *known)
+    agreement = archives.agreement_rows(frame, records.claims, context)
     verdicts = [*records.traces, *records.suite_traces, *records.evaluations]
     return {
         "kernelbench_fast_p": tables.fast_p_rows(frame, context),
@@ -66,6 +76,9 @@ def _answer_rows(records: RunRecords, context: tables.Context) -> dict[str, list
         "kernelbench_refinement": tables.refinement_rows(frame, context),
         "judge_gold": accounting.gold_rows(frame, context),
         "judge_exploits": exploits.exploit_rows(frame, records.solutions, context),
+        "judge_agreement": agreement,
+        "judge_agreement_summary": archives.summary_rows(agreement, context),
+        "published_claims": archives.claim_rows(frame, records.claims, context),
         "judge_cost": accounting.judge_cost_rows(verdicts, records.builds, context.provenance),
         "llm_cost": accounting.llm_cost_rows(records.answers, context.provenance),
     }

@@ -6,6 +6,7 @@ exchanged with them. Every quantity carries its unit in its name. `docs/records/
 
 from hone.records.answer import Answer, Completion, FailedAttempt, LLMRequest, Message, Prompt, Sampling, Usage
 from hone.records.base import Record, Versioned, canonical_json, digest
+from hone.records.claim import Claim, Claimed, ClaimedVerdict, Origin
 from hone.records.gnn import EpochFigures, GraphInfo, GraphSource, InferenceFigures, InferenceRun, Span, TrainingRun
 from hone.records.problem import (
     FLOATING_DTYPES,
@@ -45,6 +46,9 @@ __all__ = [
     "Build",
     "BuildStatus",
     "Candidate",
+    "Claim",
+    "Claimed",
+    "ClaimedVerdict",
     "Clock",
     "Completion",
     "Definition",
@@ -65,6 +69,7 @@ __all__ = [
     "Message",
     "Mode",
     "OperatorShare",
+    "Origin",
     "Performance",
     "Prompt",
     "Protocol",

@@ -7,14 +7,16 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from hone.errors import MachineError, SourceError
 from hone.scratch import ScratchFolder
 
 REGULAR_FILES = (b"100644", b"100755")
+LINK = b"120000"
 
 
 class GitFailure(Exception):
@@ -45,16 +47,48 @@ def snapshot(url: str, commit: str, timeout_s: float) -> Iterator[Path]:
 
 def read_folder(bare: Path, commit: str, folder: str, timeout_s: float) -> dict[str, bytes]:
     """Path -> content of every regular file below `folder` at the commit; symbolic links are left out."""
-    listing = _git(["ls-tree", "-r", "-z", commit, "--", f"{folder}/"], timeout_s, bare)
-    entries = [entry.split(b"\t", 1) for entry in listing.split(b"\0") if entry]
-    blobs = [(facts.split()[2], path.decode("utf-8", "replace")) for facts, path in entries if _is_file(facts)]
-    wanted = b"".join(blob + b"\n" for blob, _ in blobs)
-    stream = _git(["cat-file", "--batch"], timeout_s, bare, wanted)
-    return dict(zip((path for _, path in blobs), _split_batch(stream), strict=True))
+    return _contents(
+        bare, [entry for entry in _listing(bare, commit, f"{folder}/", timeout_s) if entry.is_file], timeout_s
+    )
 
 
-def _is_file(facts: bytes) -> bool:
-    return facts.split()[0] in REGULAR_FILES
+def read_file(bare: Path, commit: str, path: str, timeout_s: float) -> bytes | None:
+    """Content of one regular file at the commit; None where there is none of that name."""
+    entries = [entry for entry in _listing(bare, commit, path, timeout_s) if entry.is_file and entry.path == path]
+    return _contents(bare, entries, timeout_s).get(path)
+
+
+def links_in(bare: Path, commit: str, folder: str, timeout_s: float) -> list[str]:
+    """Paths of the symbolic links below `folder` at the commit."""
+    return [entry.path for entry in _listing(bare, commit, f"{folder}/", timeout_s) if entry.mode == LINK]
+
+
+def folders_in(bare: Path, commit: str, folder: str, timeout_s: float) -> list[str]:
+    """Names of the folders directly in `folder` at the commit."""
+    listing = _git(["ls-tree", "-d", "--name-only", "-z", commit, "--", f"{folder}/"], timeout_s, bare)
+    return [name.decode("utf-8", "replace").rpartition("/")[2] for name in listing.split(b"\0") if name]
+
+
+class _Entry(NamedTuple):
+    mode: bytes
+    blob: bytes
+    path: str
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode in REGULAR_FILES
+
+
+def _listing(bare: Path, commit: str, place: str, timeout_s: float) -> list[_Entry]:
+    """Everything at or below a place; a folder's name ends in a slash."""
+    listing = _git(["ls-tree", "-r", "-z", commit, "--", place], timeout_s, bare)
+    entries = (entry.split(b"\t", 1) for entry in listing.split(b"\0") if entry)
+    return [_Entry(facts.split()[0], facts.split()[2], path.decode("utf-8", "replace")) for facts, path in entries]
+
+
+def _contents(bare: Path, entries: Sequence[_Entry], timeout_s: float) -> dict[str, bytes]:
+    stream = _git(["cat-file", "--batch"], timeout_s, bare, b"".join(entry.blob + b"\n" for entry in entries))
+    return dict(zip((entry.path for entry in entries), _split_batch(stream), strict=True))
 
 
 def _split_batch(stream: bytes) -> Iterator[bytes]:

@@ -109,6 +109,11 @@ def definition_files(settings: Settings, experiment: str, stage: str) -> list[Pa
     return [RESULTS / stage / item.source / f"level{level}.jsonl" for level in sorted(set(item.levels))]
 
 
+def archive_file(archive: str) -> Path:
+    """The answers of an archive."""
+    return RESULTS / "archives" / f"{archive}.jsonl"
+
+
 def training_file(key: TrainingKey, folder: str, suffix: str = "json") -> Path:
     """A training's file: `training`, `inference`, or `benchmarks/train`."""
     place = Path(key.training, key.graph, key.model, key.system, f"gpus{key.gpus}", f"seed{key.seed}.{suffix}")

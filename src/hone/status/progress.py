@@ -17,6 +17,7 @@ from hone.records import LLMRequest, Prompt
 from hone.status import places
 from hone.status.places import Questions, Shard
 from hone.status.reading import (
+    ArchivedView,
     InferenceView,
     ProblemView,
     Reader,
@@ -168,9 +169,20 @@ def _expected_solutions(settings: Settings, shard: Shard, reader: Reader) -> Cou
     if item.files is not None:  # which job a file belongs to is known once they are read
         first = shard.batch == settings.batches(shard.experiment)[0]
         return Counter({"": len(source_files(Path(item.files)))} if first else {})
+    if item.archive is not None:  # before the archive is read, one answer to each problem is a guess
+        published = reader.rows(places.archive_file(item.archive), ArchivedView)
+        if published is not None:
+            return _published(settings, shard, published)
     existing = item.method in ASTRA and shard.turn == 0
     samples = 1 if existing else item.samples
     return Counter(dict.fromkeys(_problems(settings, shard.experiment, shard.batch, reader), samples))
+
+
+def _published(settings: Settings, shard: Shard, answers: Iterable[ArchivedView]) -> Counter[str]:
+    """Problem -> an archive's answers to it in a job; some may turn out to be to another text."""
+    item = settings.experiments[shard.experiment]
+    numbers = {pair for pair in settings.batch(shard.experiment, shard.batch) if item.selects(*pair)}
+    return Counter(f"level{row.level}/{row.number}" for row in answers if (row.level, row.number) in numbers)
 
 
 def _expected_winners(first: Shard, existing: Counter[str], reader: Reader) -> Counter[str]:

@@ -27,6 +27,13 @@ class ProblemView(BaseModel):
     number: int
 
 
+class ArchivedView(BaseModel):
+    """Of an ArchivedAnswer."""
+
+    level: int
+    number: int
+
+
 class WorkloadView(BaseModel):
     """Of a Workload."""
 

@@ -1,0 +1,53 @@
+# Answers that models gave elsewhere: a public archive at its pinned commit -> answers -> candidates with claims.
+
+
+rule fetch_archive:
+    output:
+        answers="results/archives/{archive}.jsonl",
+        skipped="results/archives/{archive}.skipped.jsonl",
+    log:
+        "results/logs/fetch_archive/{archive}.log",
+    wildcard_constraints:
+        archive=only(settings.archives),
+    localrule: True
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        archive=lambda wildcards: settings.archives[wildcards.archive].model_dump(
+            mode="json"
+        ),
+        code=code_digest(
+            "config_archives", "records", "sources/archives", "sources/git"
+        ),
+    script:
+        "../scripts/fetch_archive.py"
+
+
+rule archived:
+    # An answer to another text than the definition's is left out, and stands in `skipped` with the reason.
+    input:
+        definitions=[DEFINITIONS],
+        answers=archive_of_experiment,
+    output:
+        candidates=shard("candidates"),
+        solutions=shard("solutions"),
+        claims=shard("claims"),
+        skipped=shard("skipped"),
+    log:
+        "results/logs/archived/{experiment}/{model}/turn{turn}/{batch}.log",
+    wildcard_constraints:
+        experiment=only(ARCHIVED),
+    localrule: True
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        experiment=experiment_params(*SELECTION, "archive"),
+        batch=batch_numbers,
+        code=code_digest(
+            "methods/archive",
+            "methods/extract",
+            "records",
+            "sources/archives/answer",
+        ),
+    script:
+        "../scripts/archived.py"

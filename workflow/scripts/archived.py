@@ -1,0 +1,20 @@
+"""The published answers to a batch's problems."""
+
+from pathlib import Path
+
+from hone.config import Experiment
+from hone.pipeline import archived
+from hone.stage import reported
+
+with reported(snakemake.log):
+    archived(
+        snakemake.wildcards.experiment,
+        Experiment.model_validate(snakemake.params.experiment),
+        [tuple(pair) for pair in snakemake.params.batch],
+        [Path(path) for path in snakemake.input.definitions],
+        Path(snakemake.input.answers),
+        candidates=Path(snakemake.output.candidates),
+        solutions=Path(snakemake.output.solutions),
+        claims=Path(snakemake.output.claims),
+        skipped=Path(snakemake.output.skipped),
+    )

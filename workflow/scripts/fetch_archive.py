@@ -1,0 +1,15 @@
+"""Published answers of one archive."""
+
+from pathlib import Path
+
+from hone.config import parse_archive
+from hone.pipeline import fetch_archive
+from hone.stage import reported
+
+with reported(snakemake.log):
+    fetch_archive(
+        snakemake.wildcards.archive,
+        parse_archive(snakemake.params.archive),
+        answers=Path(snakemake.output.answers),
+        skipped=Path(snakemake.output.skipped),
+    )
