@@ -42,7 +42,10 @@ CAUSES: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Pair:
-    """Two experiments on one archive and source, one under each rule; an empty name where there is none."""
+    """Two experiments on one archive and source, one under each rule; an empty name where there is none.
+
+    Where there is none under KernelBench's rule, ours stands in its place: its traces have that verdict too.
+    """
 
     kernelbench: str
     hone: str
@@ -56,7 +59,10 @@ def pairs(settings: Settings) -> dict[tuple[str, str], list[Pair]]:
             by_rule = found.setdefault((item.archive, item.source), {rule: [] for rule in RULES})
             by_rule[settings.protocol(name).rule].append(name)
     return {
-        key: [Pair(*names) for names in zip_longest(by_rule["kernelbench"], by_rule["hone"], fillvalue="")]
+        key: [
+            Pair(published or own, own)
+            for published, own in zip_longest(by_rule["kernelbench"], by_rule["hone"], fillvalue="")
+        ]
         for key, by_rule in found.items()
     }
 
@@ -90,7 +96,10 @@ def _outcome(outcomes: Outcomes, claim: Claim, experiment: str) -> Mapping[Any, 
 
 
 def _agreement(claim: Claim, pair: Pair, found: Mapping[Rule, Mapping[Any, Any]], context: Context) -> Row:
+    own = pair.kernelbench == pair.hone
     statuses = {rule: str(found[rule].get("status", "")) for rule in RULES}
+    if own and found["kernelbench"]:  # what KernelBench's rule says of an answer without a verdict of ours: nothing
+        statuses["kernelbench"] = str(found["kernelbench"]["status_as_published"]) or statuses["hone"]
     present = [row for row in found.values() if row]
     verdicts = {name: joined(row[name] for row in present) for name in FROM_VERDICTS}
     return {

@@ -48,7 +48,7 @@ CATEGORIES = tuple(dict.fromkeys(CATEGORY.values()))
 
 FRAME_COLUMNS = (
     *("experiment", "method", "model", "level", "number", "definition", "sound", "turn", "sample"),
-    *("label", "solution", "status", "category", "resolved", "correct", "detail", "findings"),
+    *("label", "solution", "status", "status_as_published", "category", "resolved", "correct", "detail", "findings"),
     *("latency_ms", "wall_s", "gpu_held_s"),
     *("device", "driver", "protocol", "torch"),
     *("prompt_differs", "cost_usd", "input_tokens", "output_tokens"),
@@ -230,6 +230,7 @@ def verdict_of(traces: Sequence[Trace], settings: Settings) -> dict[str, Any]:
     wall_s = sum(sum(trace.phase_s.values()) for trace in traces)
     columns: dict[str, Any] = {
         "status": str(deciding.status),
+        "status_as_published": str(_deciding_as_published(traces) or ""),
         "detail": deciding.detail,
         "findings": joined(found for trace in traces if trace.performance for found in trace.performance.findings),
         "wall_s": wall_s,
@@ -239,6 +240,12 @@ def verdict_of(traces: Sequence[Trace], settings: Settings) -> dict[str, Any]:
     if deciding.status is Status.PASSED:
         columns |= _times(traces, settings)
     return columns
+
+
+def _deciding_as_published(traces: Sequence[Trace]) -> Status | None:
+    """By KernelBench's rule: the first workload that is not passed; None where one of them says nothing about that."""
+    said = [trace.status_as_published for trace in traces]
+    return min(said, key=lambda status: status is Status.PASSED) if all(said) else None
 
 
 def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
@@ -270,7 +277,7 @@ def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
 
 def _outcome(candidate: Candidate | None, verdict: dict[str, Any] | None) -> dict[str, Any]:
     """Status columns of one row."""
-    empty = ("label", "solution", "detail", "findings", "device", "driver", "protocol", "torch")
+    empty = ("label", "solution", "status_as_published", "detail", "findings", "device", "driver", "protocol", "torch")
     found: dict[str, Any] = dict.fromkeys(empty, "") | ({"label": candidate.label} if candidate else {})
     if candidate is None:
         found |= {"status": MISSING, "detail": "no candidate"}
