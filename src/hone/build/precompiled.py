@@ -1,6 +1,6 @@
 """PyTorch's headers for Python modules, precompiled by g++: once per compiler, PyTorch, flags and set of headers.
 
-    <store>/headers/<key>/torch/extension.h.gch    a folder renamed into place when it is complete
+    <store>/headers/<key>/torch/extension.h.gch    and extension.h; a folder renamed into place when it is complete
     <store>/headers/<key>.lock                     held by whoever makes it
 
 g++ takes `extension.h.gch` where a source begins with `#include <torch/extension.h>` and this folder is searched first.
@@ -24,11 +24,13 @@ from hone.build.compile import run_compiler, scratch_folder, write_source
 from hone.build.extension_sources import CORE, HEADER, KERNELS, SLIM, Unit, header_flags
 from hone.build.installed_torch import InstalledTorch
 from hone.build.toolchain import Toolchain
-from hone.files import disk_errors, write_bytes
+from hone.files import disk_errors, write_bytes, write_text
 from hone.records import digest
 from hone.store import Store
 
 FIRST_LINE = f"#include <{HEADER}>\n"
+NEXT_LINE = f"#include_next <{HEADER}>\n"
+"""Beside the precompiled header, for sources that include it twice: g++ reads a precompiled one once only."""
 MADE_WITHIN_S = 300.0
 USUAL = re.compile(r"-fPIC|-std=c\+\+\d+|-O[0-3s]?|-w|-DTORCH_API_INCLUDE_EXTENSION_H")
 """Flags that many calls have; each other set of flags would leave its own 250 MB in the store."""
@@ -77,6 +79,7 @@ def _keep(product: Path | None, folder: Path) -> None:
         try:
             if product is not None:
                 write_bytes(made / f"{HEADER}.gch", product.read_bytes())
+                write_text(made / HEADER, NEXT_LINE)
             made.chmod(0o755)
             if not folder.is_dir():
                 made.rename(folder)

@@ -21,7 +21,7 @@ from hone.records import digest
 
 FREE_SHARE = 8
 """One core in so many is left to the judge and to Snakemake."""
-POLL_S = 0.05
+POLL_S = 0.2
 
 
 def compilers_at_a_time() -> int:

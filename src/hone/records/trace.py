@@ -122,9 +122,7 @@ class Clock(Record):
     """What held the GPU's clocks down while times were taken."""
 
 
-Finding = Literal[
-    "below_floor", "fallback", "no_custom_kernel", "reuses_outputs", "precision_unchecked", "slow_times"
-]
+Finding = Literal["below_floor", "fallback", "no_custom_kernel", "reuses_outputs", "precision_unchecked", "slow_times"]
 """`below_floor`: faster than the GPU can be. `fallback`: a kernel of the module could not be built, and the module goes
 on without it. `no_custom_kernel`: a Python module without any kernel of its own. `reuses_outputs`: it returns a buffer
 that its next call writes over. `precision_unchecked`: nothing was there to measure precision against. `slow_times`: the

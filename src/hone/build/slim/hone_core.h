@@ -15,7 +15,6 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/bmm.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/conv1d.h>
 #include <ATen/ops/conv2d.h>
