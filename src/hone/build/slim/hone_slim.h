@@ -1,4 +1,4 @@
-// What extensions with kernels use of PyTorch, in a third of the time that its own headers take.
+// What extensions with kernels use of PyTorch, in a quarter of the time that its own headers take.
 //
 // PyTorch's <torch/extension.h> and <torch/types.h> declare thousands of operators, of which a kernel's wrapper needs
 // the tensor, its options and a handful of functions that make tensors. HONE_SLIM=3 has these alone, HONE_SLIM=1 all
