@@ -5,8 +5,8 @@ import pytest
 from hone.build import extensions as extensions_module
 from hone.build.compile import Compiled, run_compiler
 from hone.build.extension_call import call_key, call_of, prebuilt_load_inline
-from hone.build.extension_sources import CORE, FULL, KERNELS, TYPES, levels_for, plan_of
-from hone.build.extensions import build_extension, find_tools
+from hone.build.extension_sources import CORE, FULL, KERNELS, SLIM, TYPES, levels_for, plan_of
+from hone.build.extensions import LACKS_HEADER, build_extension, find_tools
 from hone.records import BuildStatus
 from hone.store import Store
 
@@ -54,6 +54,17 @@ def test_larger_headers_are_tried_only_where_they_may_help(tmp_path, monkeypatch
 )
 def test_sources_that_would_mean_something_else_get_larger_headers_at_once(line, levels):
     assert levels_for(f"#include <vector>\n{line}\nint x;\n") == levels
+
+
+@pytest.mark.parametrize("level", [CORE, KERNELS])
+def test_functions_that_mean_something_else_in_at_are_left_to_larger_headers(tmp_path, level):
+    tools = find_tools()
+    source = "auto made = torch::tensor({1.5});\n"
+    unit = plan_of(call_of("a", source, functions=None), tools.gxx, tools.nvcc, tools.torch).units[0]
+    (tmp_path / unit.file).write_text(unit.text)
+    opened = [SLIM, *tools.torch.include_folders]
+    log = run_compiler([*unit.command(tools.torch, level), "-fsyntax-only"], tmp_path / "none", 300, opened).log
+    assert "tensor" in log and LACKS_HEADER.search(log)
 
 
 ON_THE_HOST = """
