@@ -43,7 +43,7 @@ report: demo
 EVIL := tests/evil/gpu
 TRIAL = $(BIN)/hone trial $(1) --config config/h200.yaml --output results/trials/$(1).csv
 h200: .venv/.installed
-	$(SNAKEMAKE) --set-threads build=$(CORES) --resources llm=1 gpu=2 --configfile config/h200.yaml
+	$(SNAKEMAKE) --resources llm=1 gpu=2 --configfile config/h200.yaml
 	mkdir -p results/trials
 	$(call TRIAL,containment) --good '$(EVIL)/honest_*.cu' $(foreach file,$(shell cat $(EVIL)/containment.txt),--bad $(EVIL)/$(file))
 	$(call TRIAL,profiler) $(EVIL)/honest_relu_*.cu $(EVIL)/honest_row_sum_*.cu

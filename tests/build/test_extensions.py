@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 
 import pytest
 
@@ -9,14 +10,13 @@ from hone.build import build_all
 from hone.build import extensions as extensions_module
 from hone.build import recording as recording_module
 from hone.build.builds import CUDA_EPILOGUE
-from hone.build.compile import Compiled
 from hone.build.extension_call import Call, call_key, call_of, prebuilt_load_inline
 from hone.build.extension_flags import FlagError, check_folders, cuda_flags, host_flags, libraries
-from hone.build.extension_sources import FULL, KERNELS, TYPES, plan_of
+from hone.build.extension_sources import FULL, plan_of
 from hone.build.extensions import build_extension, find_tools
 from hone.build.recording import record_calls
 from hone.judge.confinement import FULL as ALL_PARTS
-from hone.records import BuildStatus, Language
+from hone.records import Build, BuildStatus, Language
 from hone.store import Store
 from tests.judge.conftest import scale_definition, solution_of
 
@@ -294,29 +294,17 @@ def test_files_are_those_that_pytorch_would_write():
     assert call.name not in str(main.command(find_tools().torch, FULL))
 
 
-@pytest.mark.parametrize(
-    ("logs", "tried"),
-    [
-        ([""], [KERNELS]),
-        (["x.cu: error: namespace torch has no member stft", ""], [KERNELS, TYPES]),
-        (["x.cu: error: 1 is undefined", "x.cu: error: 2 is undefined", "x.cu: error: 3"], [KERNELS, TYPES, FULL]),
-        (["x.cu: error: expected a ;"], [KERNELS]),
-        (["x.cu: error: identifier blokIdx is undefined"] * 2, [KERNELS, TYPES]),
-    ],
-)
-def test_larger_headers_are_tried_only_where_they_may_help(tmp_path, monkeypatch, logs, tried):
-    levels = []
+def test_calls_of_a_module_are_built_side_by_side(tmp_path, monkeypatch):
+    barrier = threading.Barrier(2, timeout=30)
 
-    def compiler(command, product, *_):
-        levels.append(next((int(word[-1]) for word in command if word.startswith("-DHONE_SLIM=")), FULL))
-        log = logs[len(levels) - 1]
-        return Compiled(None if log else product, log, timed_out=False, seconds=0.0, breakdown="")
+    def build(call, *_):
+        barrier.wait()
+        return Build(solution=call_key(call), status=BuildStatus.BUILT, artifact=call.name, seconds=3.0)
 
-    monkeypatch.setattr(extensions_module, "run_compiler", compiler)
-    unit = plan(call_of("a", "", "kernel")).units[1]
-    compiled = extensions_module._compile_unit(unit, find_tools(), tmp_path, 1e12)
-    assert levels == tried
-    assert (compiled.artifact is None) == bool(logs[-1])
+    monkeypatch.setattr(extensions_module, "build_extension", build)
+    calls = [call_of("a", "x"), call_of("b", "y")]
+    parts = extensions_module._parts(calls, Store(tmp_path), 60)
+    assert [part.artifact for part in parts] == ["a", "b"]
 
 
 CPP = """

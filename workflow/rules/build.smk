@@ -11,7 +11,8 @@ rule build:
         "results/logs/build/{experiment}/{model}/turn{turn}/{batch}.log",
     conda:
         "../../envs/hone.yaml"
-    threads: 2
+    # All jobs of a machine share its compilers (hone.build.slots): this says how many batches are built side by side.
+    threads: 4
     params:
         store=settings.paths.store,
         timeout_s=lambda wildcards: settings.protocol(

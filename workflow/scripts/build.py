@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from hone.build.slots import compilers_at_a_time
 from hone.pipeline import build
 from hone.stage import reported
 
@@ -11,7 +12,7 @@ with reported(snakemake.log):
         [Path(path) for path in snakemake.input.definitions],
         store=Path(snakemake.params.store),
         timeout_s=snakemake.params.timeout_s,
-        workers=snakemake.threads,
+        workers=compilers_at_a_time(),
         device=snakemake.params.device,
         output=Path(snakemake.output[0]),
     )

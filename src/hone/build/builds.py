@@ -41,7 +41,8 @@ def build_all(
     """One build for each solution, in the order given.
 
     `extensions`: also build what Python solutions build with `load_inline`; of no use where they are judged on a CPU.
-    `workers` compilers run at a time, each at most `timeout_s`. A refused source is a build too; a full disk or a
+    `workers` solutions are built at a time, those that take longest first; how many compilers that makes is up to
+    `hone.build.slots`. Each compiler has `timeout_s`. A refused source is a build too; a full disk or a
     compiler that the machine broke ends the call (MachineError), and what was built before stays in the store.
     RecordError when a solution's definition is not among `definitions`, ConfigError for flags that are not allowed.
     """
@@ -55,7 +56,7 @@ def build_all(
                 build_one, solution, toolchains[key], shelf, timeout_s,
                 reference=definitions[solution.definition].reference, extensions=extensions,
             ): key
-            for key, solution in distinct.items()
+            for key, solution in sorted(distinct.items(), key=lambda item: _effort(item[1]), reverse=True)
         }  # fmt: skip
         try:
             for done in as_completed(pending):
@@ -132,6 +133,12 @@ def _toolchains(
         flags = flags_for(definitions[solution.definition], solution.language) if compiler else ()
         found[key] = compiler.with_flags(flags) if compiler else None
     return found
+
+
+def _effort(solution: Solution) -> tuple[int, int]:
+    """Longest first: extensions, by their number, then CUDA, then C++; of equals the one with more source."""
+    compilers = {Language.PYTHON: 10 * solution.source.count("load_inline("), Language.CUDA: 2, Language.CPP: 1}
+    return compilers.get(solution.language, 0), len(solution.source)
 
 
 def _uses(solutions: Iterable[Solution], language: Language) -> bool:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import IO
 
 from hone.build.resources import split_resources
+from hone.build.slots import compiler_slot
 from hone.build.toolchain import Toolchain
 from hone.errors import MachineError
 from hone.files import disk_errors
@@ -107,8 +108,13 @@ def write_source(path: Path, source: str) -> None:
 def run_compiler(command: Sequence[str], product: Path, timeout_s: float, readable: Iterable[Path] = ()) -> Compiled:
     """Run a compiler or linker, confined to its product's folder and the system's; `readable` folders come on top.
 
-    Several may run in one folder at a time.
+    Several may run in one folder at a time. It waits for a free core first; `timeout_s` and `seconds` begin after that.
     """
+    with compiler_slot():
+        return _run(command, product, timeout_s, readable)
+
+
+def _run(command: Sequence[str], product: Path, timeout_s: float, readable: Iterable[Path]) -> Compiled:
     scratch = product.parent
     limits = f'ulimit -c 0; ulimit -v {MEMORY_KIB}; ulimit -f {FILE_BLOCKS}; exec "$@"'
     closed = os.pathsep.join((str(Path.cwd()), os.environ.get("HOME", "")))

@@ -6,7 +6,6 @@ and recorded again with what is known to be refused, until nothing new is refuse
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -38,12 +37,12 @@ def build_with_extensions(parsed: Build, solution: Solution, reference: str, sto
     calls that cannot be compiled at all (too many); TIMEOUT when the module or a compiler takes longer than
     `timeout_s`. Raises MachineError when the machine is at fault.
     """
-    started = time.monotonic()
-    parts, recording = _Parts(), Recording()
+    parts, recording, recording_s = _Parts(), Recording(), 0.0
     record = True
     for _ in range(ROUNDS):
         if record:
             recording = record_calls(solution, reference, timeout_s, parts.refused)
+            recording_s += recording.seconds
             if stopped := _stopped(recording):
                 return parsed.model_copy(update=stopped)
             parts.refused |= {digest([text]): f"error: {text}" for text in recording.failures}
@@ -57,7 +56,7 @@ def build_with_extensions(parsed: Build, solution: Solution, reference: str, sto
         # The module has met refusals that are known without a compiler in this round already.
         record = any(key in parts.refused and not hopeless(new[key]) for key in new)
     log = f"the module raised {recording.remark}" if recording.remark else ""
-    update = {"extensions": parts.built, "refused": parts.refused, "log": log, "seconds": time.monotonic() - started}
+    update = {"extensions": parts.built, "refused": parts.refused, "log": log, "seconds": recording_s + parts.seconds}
     return parsed.model_copy(update=update | parts.described(parsed))
 
 
@@ -69,11 +68,14 @@ class _Parts:
     refused: dict[str, str] = field(default_factory=dict)
     unfinished: dict[str, object] = field(default_factory=dict)
     """What becomes of the module's build where a call could neither be built nor refused."""
+    seconds: float = 0.0
+    """Of all compilers."""
     _last: Build | None = None
 
     def add(self, calls: Mapping[str, Call], builds: Sequence[Build]) -> None:
         for (key, call), build in zip(calls.items(), builds, strict=True):
             self._last = build
+            self.seconds += build.seconds
             if build.artifact is not None:
                 self.built[key] = build.artifact
             elif build.status is BuildStatus.REJECTED:

@@ -26,11 +26,23 @@ NVCC_FLAGS = (
     "-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__", "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
     "-D__CUDA_NO_HALF2_OPERATORS__", "--expt-relaxed-constexpr", "-Xcompiler=-fPIC",
 )  # fmt: skip
-FULL, TYPES, KERNELS = 0, 2, 1
-"""Which headers the sources get: PyTorch's; those without torch::nn and the like; what wrappers of kernels need."""
-LEVELS = (KERNELS, TYPES, FULL)
+FULL, TYPES, KERNELS, CORE = 0, 2, 1, 3
+"""Which headers the sources get: PyTorch's; those without torch::nn and the like; all functions; the most usual."""
+LEVELS = (CORE, KERNELS, TYPES, FULL)
 """In the order in which they are tried."""
 BINDINGS = re.compile(r"PYBIND11_|pybind11|\bpy::")
+HEADER = "torch/extension.h"
+ASKS_HEADERS = re.compile(r"^\s*#\s*(?:if|elif|ifdef|ifndef)\b.*\b(?:TORCH|AT|C10|PYBIND11)_", re.MULTILINE)
+"""Code that depends on which of PyTorch's macros are there: only its own headers give the right answer."""
+SETS_GRADIENT = re.compile(r"\brequires_grad\b")
+"""at::empty refuses this option, torch::empty takes it: the smaller headers have the former under both names."""
+
+
+def levels_for(text: str) -> tuple[int, ...]:
+    """The sets of headers with which a source means what it means with PyTorch's own, smallest first."""
+    if ASKS_HEADERS.search(text):
+        return (FULL,)
+    return (TYPES, FULL) if SETS_GRADIENT.search(text) else LEVELS
 
 
 @dataclass(frozen=True)
@@ -50,11 +62,17 @@ class Unit:
         """Name of the object file."""
         return self.file.replace(".", "_") + ".o"
 
-    def command(self, torch: InstalledTorch, level: int) -> tuple[str, ...]:
-        """The whole command with one of the header sets."""
-        slim = () if level == FULL else (f"-I{SLIM}", f"-DHONE_SLIM={level}", *["-DHONE_SLIM_PYTHON"][: self.python])
-        folders = [word for folder in torch.include_folders for word in ("-isystem", str(folder))]
-        return (*self.program, *slim, *folders, *self.flags, "-c", self.file, "-o", self.object)
+    def command(self, torch: InstalledTorch, level: int, precompiled: Path | None = None) -> tuple[str, ...]:
+        """The whole command with one of the header sets; `precompiled` is a folder with HEADER of that set."""
+        first = () if precompiled is None else (f"-I{precompiled}",)
+        headers = header_flags(torch, level, python=self.python)
+        return (*self.program, *first, *headers, *self.flags, "-c", self.file, "-o", self.object)
+
+
+def header_flags(torch: InstalledTorch, level: int, *, python: bool) -> tuple[str, ...]:
+    """Where the headers of a set are found, with the macros that choose it."""
+    slim = () if level == FULL else (f"-I{SLIM}", f"-DHONE_SLIM={level}", *["-DHONE_SLIM_PYTHON"][:python])
+    return (*slim, *(word for folder in torch.include_folders for word in ("-isystem", str(folder))))
 
 
 @dataclass(frozen=True)
@@ -94,7 +112,7 @@ def plan_of(call: Call, gxx: Toolchain, nvcc: Toolchain, torch: InstalledTorch) 
 
 def _main(call: Call) -> str:
     """main.cpp: the header, the sources, the bindings of `functions`."""
-    header = () if call.no_implicit_headers else ("#include <torch/extension.h>",)
+    header = () if call.no_implicit_headers else (f"#include <{HEADER}>",)
     return "\n".join((*header, *call.cpp_sources, *_bindings(call))) + "\n"
 
 

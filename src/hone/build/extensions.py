@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sysconfig
 import tempfile
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -15,21 +14,22 @@ from hone.build.compile import Compiled, check_machine, run_compiler, scratch_fo
 from hone.build.extension_call import Call, call_key
 from hone.build.extension_flags import FlagError
 from hone.build.extension_screen import hopeless
-from hone.build.extension_sources import LEVELS, SLIM, Plan, Unit, plan_of
+from hone.build.extension_sources import CORE, SLIM, Plan, Unit, levels_for, plan_of
 from hone.build.installed_torch import InstalledTorch, installed_torch
+from hone.build.precompiled import precompiled_folder
 from hone.build.toolchain import Toolchain, toolchain_for
 from hone.records import Build, BuildStatus, Language, digest
 from hone.store import Store
 
 LOG_CHARACTERS = 20_000
-RECIPE = 1
+RECIPE = 2
 """Part of the keys of the store: to be raised when extensions are linked in another way."""
 TORCH_LIBRARIES = ("c10", "c10_cuda", "torch_cpu", "torch_cuda", "torch", "torch_python")
 # What compilers say of something that a header may declare; other errors are not mended by more headers.
 LACKS_HEADER = re.compile(
     r"error.*(has no member|is undefined|not been declared|was not declared|not a member of|incomplete type"
     r"|does not name|cannot open source file|[Nn]o such file|must be a class or namespace|is not a template"
-    r"|not a type name|no instance of|no matching function|explicit type is missing|identifier)"
+    r"|is ambiguous|not a type name|no instance of|no matching function|explicit type is missing|identifier)"
 )
 
 
@@ -78,7 +78,7 @@ def build_extension(call: Call, tools: Tools, store: Store, timeout_s: float) ->
     if known is not None:
         return known.model_copy(update={"solution": name})
     with scratch_folder() as scratch:
-        compiled = _compile(plan, tools, Path(scratch), timeout_s)
+        compiled = _compile(plan, tools, store, Path(scratch), timeout_s)
         update = {"log": compiled.log, "seconds": compiled.seconds}
         if compiled.timed_out:  # not kept: tried again next time
             log = f"the compilers took over {timeout_s:g} s\n{compiled.log}"[:LOG_CHARACTERS]
@@ -97,41 +97,55 @@ def _store_key(plan: Plan, tools: Tools) -> str:
     return digest(["extension", units, linked, versions, sysconfig.get_config_var("SOABI"), RECIPE])
 
 
-def _compile(plan: Plan, tools: Tools, scratch: Path, timeout_s: float) -> Compiled:
-    """Compile the units side by side, then link; the log is the first refusal's."""
-    started = time.monotonic()
-    deadline = started + timeout_s
+def _compile(plan: Plan, tools: Tools, store: Store, scratch: Path, timeout_s: float) -> Compiled:
+    """Compile the units side by side, then link; the log is the first refusal's, `seconds` those of all compilers."""
     with ThreadPoolExecutor(len(plan.units)) as pool:
-        done = list(pool.map(lambda unit: _compile_unit(unit, tools, scratch, deadline), plan.units))
+        done = list(pool.map(lambda unit: _compile_unit(unit, tools, store, scratch, timeout_s), plan.units))
     refused = [compiled for compiled in done if compiled.artifact is None]
     if refused:
         compiled = refused[0]
     else:
-        compiled = _link(plan, tools, [item.artifact for item in done if item.artifact], scratch, deadline)
-        compiled = replace(compiled, log="".join(item.log for item in (*done, compiled))[:LOG_CHARACTERS])
-    return replace(compiled, seconds=time.monotonic() - started)
+        linked = _link(plan, tools, [item.artifact for item in done if item.artifact], scratch, timeout_s)
+        done.append(linked)
+        compiled = replace(linked, log="".join(item.log for item in done)[:LOG_CHARACTERS])
+    return replace(compiled, seconds=sum(item.seconds for item in done))
 
 
-def _compile_unit(unit: Unit, tools: Tools, scratch: Path, deadline: float) -> Compiled:
-    """With the smallest headers first; with larger ones as long as something is missing that they may declare."""
+def _compile_unit(unit: Unit, tools: Tools, store: Store, scratch: Path, timeout_s: float) -> Compiled:
+    """With the smallest headers first; with larger ones as long as something is missing that they may declare.
+
+    `timeout_s` is for all tries together; `seconds` is their sum.
+    """
     folder = Path(tempfile.mkdtemp(dir=scratch))
     write_source(folder / unit.file, unit.text)
-    opened = [SLIM, *tools.torch.include_folders]
-    compiled, errors = None, ""
-    for level in LEVELS:
-        left_s = max(deadline - time.monotonic(), 0.01)
-        compiled = run_compiler(unit.command(tools.torch, level), folder / unit.object, left_s, opened)
+    compiled, spent_s, errors = None, 0.0, ""
+    for level in levels_for(unit.text):
+        compiled = _try(unit, level, tools, store, folder, max(timeout_s - spent_s, 0.01))
+        spent_s += compiled.seconds
         before, errors = errors, "\n".join(line for line in compiled.log.splitlines() if "error" in line)
-        if compiled.artifact or compiled.timed_out or not LACKS_HEADER.search(errors) or errors == before:
+        if compiled.artifact or compiled.timed_out or _is_final(level, errors, before):
             break
     assert compiled is not None
     if compiled.breakdown:
         toolchain = tools.nvcc if unit.program == tools.nvcc.program else tools.gxx
-        check_machine(compiled.breakdown, toolchain, folder, max(deadline - time.monotonic(), 10.0))
-    return compiled
+        check_machine(compiled.breakdown, toolchain, folder, max(timeout_s - spent_s, 10.0))
+    return replace(compiled, seconds=spent_s)
 
 
-def _link(plan: Plan, tools: Tools, objects: Sequence[Path], scratch: Path, deadline: float) -> Compiled:
+def _is_final(level: int, errors: str, before: str) -> bool:
+    """Whether larger headers would not help. The smallest replace some of CUDA's too, so they never refuse alone."""
+    return level != CORE and (not LACKS_HEADER.search(errors) or errors == before)
+
+
+def _try(unit: Unit, level: int, tools: Tools, store: Store, folder: Path, timeout_s: float) -> Compiled:
+    """With one set of headers, precompiled where it can be."""
+    torch = tools.torch
+    precompiled = precompiled_folder(unit, level, tools.gxx, torch, store)
+    opened = [SLIM, *torch.include_folders, *([precompiled] if precompiled else [])]
+    return run_compiler(unit.command(torch, level, precompiled), folder / unit.object, timeout_s, opened)
+
+
+def _link(plan: Plan, tools: Tools, objects: Sequence[Path], scratch: Path, timeout_s: float) -> Compiled:
     """A shared object of the objects, PyTorch's libraries and those that the call names."""
     torch = tools.torch
     found = [torch.library(name) for name in plan.cuda_libraries]
@@ -139,5 +153,4 @@ def _link(plan: Plan, tools: Tools, objects: Sequence[Path], scratch: Path, dead
     linked = [str(path) for path in (*own, *(path for path in found if path)) if path.is_file()]
     system = [f"-l{name}" for name in plan.system_libraries]
     command = [*tools.gxx.program, "-shared", *map(str, objects), *linked, *system, "-o", "extension.so"]
-    left_s = max(deadline - time.monotonic(), 0.01)
-    return run_compiler(command, scratch / "extension.so", left_s, torch.library_folders)
+    return run_compiler(command, scratch / "extension.so", timeout_s, torch.library_folders)

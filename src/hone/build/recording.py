@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hone.build.compile import scratch_folder, watch
 from hone.build.extension_call import Call, call_of
+from hone.build.slots import compiler_slot
 from hone.errors import MachineError
 from hone.judge.confinement import clean_environment
 from hone.records import Solution
@@ -38,6 +40,8 @@ class Recording:
     """The parts that held the process, named as in `hone.judge.confinement`."""
     timed_out: bool = False
     """It did not come to the end of the module; a constructor that does not end is left to the judge."""
+    seconds: float = 0.0
+    """What it took, without waiting for a core."""
 
 
 def record_calls(
@@ -55,9 +59,10 @@ def record_calls(
             "refused": dict(refused or {}),
         }
     )
-    with scratch_folder() as scratch:
+    with scratch_folder() as scratch, compiler_slot():
         stdin = Path(scratch) / "request.json"
         stdin.write_text(request, encoding="utf-8")
+        started = time.monotonic()
         environment = {**clean_environment(1, Path(scratch)), "CUDA_VISIBLE_DEVICES": ""}
         with stdin.open("rb") as handle:
             try:
@@ -68,7 +73,8 @@ def record_calls(
             except OSError as error:
                 raise MachineError(f"cannot start Python: {error}", where=sys.executable) from None
             said, timed_out = watch(process, min(timeout_s, TIMEOUT_S), MOST_BYTES)
-    return _read(said, timed_out)
+        seconds = time.monotonic() - started
+    return replace(_read(said, timed_out), seconds=seconds)
 
 
 def _read(said: bytes, timed_out: bool) -> Recording:

@@ -9,11 +9,11 @@ from hone.judge.device.cpu.trials import Findings
 
 from hone.build.kernels import kernel_solution
 from hone.judge.baselines import BaselineFailedError, BesideError
+from hone.judge.case import Case
 from hone.judge.child.cuda.candidate import CandidateHost
 from hone.judge.child.cuda.native import NativeHost
 from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.clocks.busy import BUSY_BATCHES
-from hone.judge.case import Case
 from hone.judge.device.cuda import bench as session_module
 from hone.judge.device.cuda import driver
 from hone.judge.device.cuda.bench import DeviceSession

@@ -1,11 +1,14 @@
-// What extensions with kernels use of PyTorch, in a third of the time that its own headers take.
+// What extensions with kernels use of PyTorch, in a quarter of the time that its own headers take.
 //
 // PyTorch's <torch/extension.h> and <torch/types.h> declare thousands of operators, of which a kernel's wrapper needs
-// the tensor, its options and a handful of functions that make tensors. Sources that need more are compiled again
-// with PyTorch's own headers (HONE_SLIM=2: <torch/types.h>; no HONE_SLIM: everything).
+// the tensor, its options and a handful of functions that make tensors. HONE_SLIM=3 has these alone, HONE_SLIM=1 all
+// functions of <ATen/Functions.h>. Sources that need more are compiled again with PyTorch's own headers (HONE_SLIM=2:
+// <torch/types.h>; no HONE_SLIM: everything). All types and functions are PyTorch's own, whatever the level.
 #pragma once
 
-#if HONE_SLIM == 1
+#if HONE_SLIM == 3
+#include <hone_core.h>
+#elif HONE_SLIM == 1
 #include <ATen/core/Tensor.h>
 
 #include <ATen/Dispatch.h>
@@ -26,7 +29,11 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
+#else
+#include_next <torch/types.h>
+#endif
 
+#if HONE_SLIM == 3 || HONE_SLIM == 1
 namespace torch {
 using namespace at;
 using std::nullopt;
@@ -48,9 +55,9 @@ constexpr auto kI64 = kInt64;
 constexpr auto kF16 = kFloat16;
 constexpr auto kF32 = kFloat32;
 constexpr auto kF64 = kFloat64;
+// torch::tensor({1.5}) is a float tensor, at::tensor({1.5}) one of doubles: PyTorch's own header is needed for it.
+struct tensor;
 }  // namespace torch
-#else
-#include_next <torch/types.h>
 #endif
 
 #ifdef HONE_SLIM_PYTHON

@@ -1,3 +1,4 @@
 // Found before PyTorch's own <torch/all.h>: see hone_slim.h.
 #pragma once
 #include <hone_slim.h>
+#include <torch/version.h>

@@ -1,0 +1,4 @@
+// Found before PyTorch's own <ATen/TracerMode.h>, which declarations of functions do without: see hone_core.h.
+#ifndef HONE_FUNCTIONS_ONLY
+#include_next <ATen/TracerMode.h>
+#endif
