@@ -21,6 +21,7 @@ TABLES = [
     "device_roofline",
     "judge_gold",
     "judge_exploits",
+    "judge_idioms",
     "judge_cost",
     "llm_cost",
 ]

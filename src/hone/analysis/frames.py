@@ -48,7 +48,7 @@ CATEGORIES = tuple(dict.fromkeys(CATEGORY.values()))
 
 FRAME_COLUMNS = (
     *("experiment", "method", "model", "level", "number", "definition", "sound", "turn", "sample"),
-    *("label", "solution", "status", "category", "resolved", "correct", "detail", "findings"),
+    *("label", "solution", "status", "category", "resolved", "correct", "detail", "findings", "mode"),
     *("latency_ms", "wall_s", "gpu_held_s"),
     *("device", "driver", "protocol", "torch"),
     *("prompt_differs", "cost_usd", "input_tokens", "output_tokens"),
@@ -221,6 +221,7 @@ def verdict_of(traces: Sequence[Trace], settings: Settings) -> dict[str, Any]:
         "status": str(deciding.status),
         "detail": deciding.detail,
         "findings": joined(found for trace in traces if trace.performance for found in trace.performance.findings),
+        "mode": joined(_mode(trace) for trace in traces),
         "wall_s": wall_s,
         "gpu_held_s": wall_s if on_gpu(deciding) else 0.0,
         **of_trace(deciding),
@@ -228,6 +229,12 @@ def verdict_of(traces: Sequence[Trace], settings: Settings) -> dict[str, Any]:
     if deciding.status is Status.PASSED:
         columns |= _times(traces, settings)
     return columns
+
+
+def _mode(trace: Trace) -> str:
+    """How a GPU's solution was timed; empty where it was not, or on a CPU."""
+    clock = trace.performance.clock if trace.performance else None
+    return clock.mode if clock else ""
 
 
 def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
@@ -253,7 +260,7 @@ def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
 
 def _outcome(candidate: Candidate | None, verdicts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Status columns of one row."""
-    empty = ("label", "solution", "detail", "findings", "device", "driver", "protocol", "torch")
+    empty = ("label", "solution", "detail", "findings", "mode", "device", "driver", "protocol", "torch")
     found: dict[str, Any] = dict.fromkeys(empty, "") | ({"label": candidate.label} if candidate else {})
     if candidate is None:
         found |= {"status": MISSING, "detail": "no candidate"}

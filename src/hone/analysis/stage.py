@@ -7,7 +7,16 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from hone.analysis import accounting, astra_options, astra_tables, exploits, salient_accuracy, salient_tables, tables
+from hone.analysis import (
+    accounting,
+    astra_options,
+    astra_tables,
+    exploits,
+    idioms,
+    salient_accuracy,
+    salient_tables,
+    tables,
+)
 from hone.analysis.astra import Astra
 from hone.analysis.bandwidth import COPY_BANDWIDTHS, read_copy_bandwidths
 from hone.analysis.device_roofline import roofline_rows
@@ -66,6 +75,7 @@ def _answer_rows(records: RunRecords, context: tables.Context) -> dict[str, list
         "kernelbench_refinement": tables.refinement_rows(frame, context),
         "judge_gold": accounting.gold_rows(frame, context),
         "judge_exploits": exploits.exploit_rows(frame, records.solutions, context),
+        "judge_idioms": idioms.idiom_rows(frame, records.solutions, context),
         "judge_cost": accounting.judge_cost_rows(verdicts, records.builds, context.provenance),
         "llm_cost": accounting.llm_cost_rows(records.answers, context.provenance),
     }
