@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,11 +49,12 @@ def extension_calls(module: Module) -> list[ExtensionCall]:
 
 def unbuildable(call: ExtensionCall) -> str:
     """Why no PyTorch can build or import this extension, read off its text; empty where nothing says so."""
-    if not call.inline or call.cpp_sources is None or call.cuda_sources is None:
+    if not call.inline:
         return ""
-    texts = (*call.cpp_sources, *call.cuda_sources)
+    texts = (*(call.cpp_sources or ()), *(call.cuda_sources or ()))
     if not call.has_functions:
-        return "" if any(UNKNOWN in text for text in texts) else _nothing_to_import(call, texts)
+        known = None not in (call.cpp_sources, call.cuda_sources) and not any(UNKNOWN in text for text in texts)
+        return _nothing_to_import(call, texts) if known else ""
     names = {"TORCH_EXTENSION_NAME", call.name}
     if any(names & {*module_bindings(text)} for text in texts):
         return "`functions` beside a PYBIND11_MODULE of its own"
@@ -73,8 +73,8 @@ def _nothing_to_import(call: ExtensionCall, texts: tuple[str, ...]) -> str:
 
 def _undeclared(call: ExtensionCall) -> str:
     """PyTorch binds `functions` in the C++ file, which sees declarations of `cpp_sources` alone."""
-    declared = call.cpp_sources or ()
-    if any(UNKNOWN in text for text in declared):
+    declared = call.cpp_sources
+    if declared is None or any(UNKNOWN in text for text in declared):
         return ""
     for name in call.functions or ():
         if not name.startswith(("at::", "torch::")) and not any(mentions(text, name) for text in declared):
@@ -168,13 +168,8 @@ def _in_swallowing_try(module: Module, node: ast.AST) -> bool:
 
 
 def _goes_on(handler: ast.ExceptHandler) -> bool:
-    return not any(isinstance(node, ast.Raise) for node in _walk(handler.body))
+    return not any(isinstance(node, ast.Raise) for node in ast.walk(handler))
 
 
 def _suppresses(module: Module, item: ast.withitem) -> bool:
     return isinstance(item.context_expr, ast.Call) and module.dotted(item.context_expr.func).endswith("suppress")
-
-
-def _walk(nodes: list[ast.stmt]) -> Iterator[ast.AST]:
-    for node in nodes:
-        yield from ast.walk(node)

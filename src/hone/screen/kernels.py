@@ -59,11 +59,8 @@ def packages_needed(source: str) -> tuple[str, ...]:
 
 def kinds_of(module: Module) -> tuple[str, ...]:
     """As `kind_of_kernel`, of a parsed source."""
-    used = module.uses | {
-        name for name in module.imports.values() if name.endswith(("load_inline", "._compile_kernel"))
-    }
-    found = {kind for kind, pattern in _KINDS.items() if any(map(pattern.fullmatch, used))}
-    if any(map(_RUNS_PROGRAMS.fullmatch, used)) and any(map(_COMPILERS.search, module.texts)):
+    found = {kind for kind, pattern in _KINDS.items() if any(map(pattern.fullmatch, module.uses))}
+    if any(map(_RUNS_PROGRAMS.fullmatch, module.uses)) and any(map(_COMPILERS.search, module.texts)):
         found.add("nvcc")
     return tuple(sorted(found))
 

@@ -62,12 +62,12 @@ def returns_kept(module: Module) -> bool:
     kept = _kept_attributes(module, model)
     aliases = {
         target.id: node.value
-        for node in ast.walk(forward)
+        for node in module.walk(forward)
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    returned = [node.value for node in ast.walk(forward) if isinstance(node, ast.Return) and node.value is not None]
+    returned = [node.value for node in module.walk(forward) if isinstance(node, ast.Return) and node.value is not None]
     items = [
         item for value in returned for item in (value.elts if isinstance(value, ast.Tuple | ast.List) else [value])
     ]
@@ -77,7 +77,7 @@ def returns_kept(module: Module) -> bool:
 def _count(reference: Module, name: str) -> int | None:
     """How many values get_inputs or get_init_inputs returns; None where it is no list that stands in the text."""
     functions = [node for node in reference.definitions.get(name, []) if isinstance(node, FunctionNode)]
-    returned = [node.value for item in functions[-1:] for node in ast.walk(item) if isinstance(node, ast.Return)]
+    returned = [node.value for item in functions[-1:] for node in reference.walk(item) if isinstance(node, ast.Return)]
     if len(returned) != 1 or not isinstance(returned[0], ast.List | ast.Tuple):
         return None
     items = returned[0].elts
@@ -119,7 +119,7 @@ def _of_function(function: FunctionNode) -> Arity:
 def _kept_attributes(module: Module, model: ast.ClassDef) -> set[str]:
     """Attributes of `self` that hold memory which forward writes to."""
     kept: set[str] = set()
-    for node in ast.walk(model):
+    for node in module.walk(model):
         if isinstance(node, ast.Assign):
             allocated = isinstance(node.value, ast.Call) and module.dotted(node.value.func).split(".")[-1] in _ALLOCATES
             if allocated or _is_captured(module, node):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -34,14 +35,34 @@ class Module:
     """Characters that may still be folded: texts that double themselves must not fill the memory."""
 
     @functools.cached_property
+    def children(self) -> dict[ast.AST, tuple[ast.AST, ...]]:
+        """Every node, breadth first -> what stands right in it."""
+        found: dict[ast.AST, tuple[ast.AST, ...]] = {}
+        waiting: deque[ast.AST] = deque([self.tree])
+        while waiting:
+            node = waiting.popleft()
+            if node not in found:  # Python shares nodes such as Load()
+                found[node] = tuple(ast.iter_child_nodes(node))
+                waiting += found[node]
+        return found
+
+    @functools.cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
         """All nodes, breadth first."""
-        return tuple(ast.walk(self.tree))
+        return tuple(self.children)
 
     @functools.cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """Node -> the node that it stands in."""
-        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+        return {child: node for node, inside in self.children.items() for child in inside}
+
+    def walk(self, *roots: ast.AST) -> Iterator[ast.AST]:
+        """The nodes and all that stands in them."""
+        waiting = list(roots)
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += self.children[node]
 
     @functools.cached_property
     def imports(self) -> dict[str, str]:
@@ -125,8 +146,8 @@ class Module:
     def _fold(self, node: ast.AST, depth: int) -> str | None:
         if isinstance(node, ast.JoinedStr):
             return "".join(self._part(part, depth) for part in node.values)[:LARGEST_CHARACTERS]
-        if isinstance(node, ast.Name):
-            return self._bound(node.id, depth)
+        if isinstance(node, ast.Name | ast.Attribute):
+            return self._bound(self.dotted(node), depth)
         if isinstance(node, ast.BinOp):
             return self._of_operation(node, depth)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -208,5 +229,8 @@ def _imported(alias: ast.alias) -> str:
 
 
 def _bound_names(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[str]:
+    """Names, and attributes such as `self.source`."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return [target.id for target in targets if isinstance(target, ast.Name)]
+    owned = [target for target in targets if isinstance(target, ast.Attribute)]
+    attributes = [f"{item.value.id}.{item.attr}" for item in owned if isinstance(item.value, ast.Name)]
+    return [*(target.id for target in targets if isinstance(target, ast.Name)), *attributes]

@@ -24,14 +24,15 @@ def reached_nodes(module: Module, roots: Iterable[str] = _ROOTS) -> list[ast.AST
     found: dict[ast.AST, None] = {}
     followed: set[str] = set()
     while waiting:
-        for node in ast.walk(waiting.pop()):
-            if node in found:
-                continue
-            found[node] = None
-            name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-            if name and name not in followed:
-                followed.add(name)
-                waiting += module.definitions.get(name, [])
+        node = waiting.pop()
+        if node in found:
+            continue
+        found[node] = None
+        waiting += module.children[node]
+        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        if name and name not in followed:
+            followed.add(name)
+            waiting += module.definitions.get(name, [])
     return list(found)
 
 

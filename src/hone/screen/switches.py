@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from typing import Literal
@@ -95,10 +96,19 @@ def _is_size(call: ast.Call) -> bool:
 
 
 def _is_key(module: Module, node: ast.AST) -> bool:
-    """Whether an address is compared, or part of a tuple, within its own statement."""
+    """Whether an address is compared or looked up by, there or under the name that it is given in a tuple."""
     for outer in module.ancestors(node):
-        if isinstance(outer, ast.Compare | ast.Tuple | ast.Subscript):
+        if isinstance(outer, ast.Compare | ast.Subscript):
             return True
-        if isinstance(outer, ast.stmt) or (isinstance(outer, ast.Call) and node not in (outer.func, outer)):
+        if isinstance(outer, ast.Assign):
+            return any(isinstance(target, ast.Name) and target.id in _compared(module) for target in outer.targets)
+        if isinstance(outer, ast.stmt) or (isinstance(outer, ast.Call) and outer.func is not node):
             return False
     return False
+
+
+@functools.lru_cache(maxsize=4)
+def _compared(module: Module) -> frozenset[str]:
+    """Names in comparisons and subscripts."""
+    places = (node for node in module.nodes if isinstance(node, ast.Compare | ast.Subscript))
+    return frozenset(part.id for node in places for part in module.children[node] if isinstance(part, ast.Name))
