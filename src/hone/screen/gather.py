@@ -16,7 +16,10 @@ from hone.records import Candidate, Definition, Language, Solution
 from hone.screen.screening import Screening, screen
 
 R = TypeVar("R", Candidate, Solution)
-_PLACE = re.compile(r"level_?(?P<level>\d+)\D*?[/_](?:problem_)?(?P<number>\d+)(?=\D|$)")
+_PLACES = tuple(
+    re.compile(rf"level_?(?P<level>\d+){between}(?P<number>\d+)(?=\D|$)")
+    for between in ("[/_]problem_", "/", "_[^/]*/problem_")
+)
 _PROBLEM = re.compile(r"level(?P<level>\d+)/(?P<number>\d+)_[^/]+\.py")
 Problems = Mapping[tuple[int, int], str]
 """(level, number) -> text of the problem's file."""
@@ -87,8 +90,10 @@ def screen_all(
 
 def level_and_number(path: str) -> tuple[int, int] | None:
     """(2, 17) of `level_2_problem_17_sample_0_kernel.py`, `level_2/problem_17.py`, `level2/17_Title.py`; else None."""
-    found = list(_PLACE.finditer(path))
-    return (int(found[-1]["level"]), int(found[-1]["number"])) if found else None
+    for pattern in _PLACES:
+        if found := list(pattern.finditer(path)):
+            return int(found[-1]["level"]), int(found[-1]["number"])
+    return None
 
 
 def _files(path: Path) -> list[Path]:

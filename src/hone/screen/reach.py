@@ -43,7 +43,9 @@ def unreached_kernels(module: Module) -> tuple[str, ...]:
     reached = reached_nodes(module)
     names = {node.attr for node in reached if isinstance(node, ast.Attribute)}
     names |= {node.id for node in reached if isinstance(node, ast.Name)}
-    names |= {node.value for node in reached if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    built = {*module.walk(*(call.node for call in extension_calls(module)))}  # `functions` says what there is, not more
+    constants = (node.value for node in reached if isinstance(node, ast.Constant) and node not in built)
+    names |= {value for value in constants if isinstance(value, str)}
     names |= {alias.name for node in module.nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
     made = [name.rpartition("::")[2] for call in extension_calls(module) for name in call.exported]
     triton = [node.name for node in module.nodes if isinstance(node, ast.FunctionDef) and _is_triton(module, node)]
