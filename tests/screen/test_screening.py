@@ -150,6 +150,8 @@ def test_kernels_that_nothing_reaches():
     never = direct.replace("ext.f(x)", "x")
     assert screen(build + direct).unreached == screen(build + through).unreached == ("g",)
     assert screen(build + never).unreached == ("f", "g")
+    called = build.replace("'int f() {} int g() {}'", "'int g() {} int f() { return g(); }'")
+    assert screen(called + direct).unreached == (), "in C++, by one that is reached"
 
 
 def test_what_stands_for_a_solution():
@@ -158,6 +160,9 @@ def test_what_stands_for_a_solution():
     assert screen(same, reference=REFERENCE).stands_for == "reference"
     assert screen(same.replace("x + y", "x - y"), reference=REFERENCE).stands_for == "code"
     assert screen(REFERENCE, reference=REFERENCE).stands_for == "reference"
+    layer = "class Layer:\n    width = %d\n"
+    assert screen(layer % 1 + same, reference=layer % 1 + REFERENCE).stands_for == "reference"
+    assert screen(layer % 2 + same, reference=layer % 1 + REFERENCE).stands_for == "code", "a layer was replaced"
 
 
 def test_idioms_are_recognised():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
-from hone.screen.extensions import extension_calls
+from hone.screen.cuda_text import without_comments
+from hone.screen.extensions import ExtensionCall, extension_calls
 from hone.screen.model import model_class
 from hone.screen.module import FunctionNode, Module
 
@@ -47,7 +49,7 @@ def unreached_kernels(module: Module) -> tuple[str, ...]:
     constants = (node.value for node in reached if isinstance(node, ast.Constant) and node not in built)
     names |= {value for value in constants if isinstance(value, str)}
     names |= {alias.name for node in module.nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
-    made = [name.rpartition("::")[2] for call in extension_calls(module) for name in call.exported]
+    made = [name for call in extension_calls(module) for name in _of_extension(call, names)]
     triton = [node.name for node in module.nodes if isinstance(node, ast.FunctionDef) and _is_triton(module, node)]
     return tuple(sorted({*made, *triton} - names))
 
@@ -60,6 +62,14 @@ def synchronises(module: Module) -> bool:
             if waits or module.dotted(node.func) in _WAITING_FUNCTIONS or node.func.attr == "synchronize":
                 return True
     return False
+
+
+def _of_extension(call: ExtensionCall, names: set[str]) -> set[str]:
+    """Functions that Python does not reach, but for those that others call in C++, as far as the text shows it."""
+    exported = {name.rpartition("::")[2] for name in call.exported}
+    code = "\n".join(without_comments(text) for text in call.cuda_sources or ())
+    called = {name for name in exported if len(re.findall(rf"\b{re.escape(name)}\s*\(", code)) > 1}
+    return exported - called - names if exported & names else exported - names
 
 
 def _is_triton(module: Module, node: ast.FunctionDef) -> bool:

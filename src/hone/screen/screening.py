@@ -159,10 +159,15 @@ def _beside(module: Module, reference: str | None) -> dict[str, object]:
 
 
 def _same(module: Module, reference: Module) -> bool:
-    """Whether ModelNew (or Model, without one) is the reference's Model but for its name, comments and docstrings."""
+    """Whether ModelNew (or Model, without one) is the reference's Model but for its name, comments and docstrings.
+
+    Without a kernel, and with the same classes beside it: a module may well keep its Model and replace a layer.
+    """
     ours = _class_text(module, "ModelNew" if has_model(module) else "Model")
-    theirs = _class_text(reference, "Model")
-    return ours is not None and ours == theirs
+    if ours is None or ours != _class_text(reference, "Model") or kinds_of(module) != kinds_of(reference):
+        return False
+    classes = {node.name for node in module.nodes if isinstance(node, ast.ClassDef)} - {"Model", "ModelNew"}
+    return all(_class_text(module, name) == _class_text(reference, name) for name in classes)
 
 
 def _class_text(module: Module, name: str) -> str | None:
