@@ -15,6 +15,7 @@ import typer
 
 from hone.cli_operators import app as operators
 from hone.cli_options import DEFAULT_CONFIG, ConfigFile
+from hone.cli_screen import screen
 from hone.cli_status import status
 from hone.cli_trials import app as trials
 from hone.errors import HoneError
@@ -29,6 +30,7 @@ app = typer.Typer(
 app.add_typer(operators, name="operator", help="Kernels as PyTorch operators: choose, list, check.")
 app.add_typer(trials, name="trial", help="Try the judge itself: containment, kills, public harness, profiler.")
 app.command()(status)
+app.command()(screen)
 
 
 @app.command()

@@ -265,7 +265,7 @@ def test_astra_stays_out_of_the_other_tables_and_in_the_costs(tmp_path):
     made.say("multi", 1, "planning", "faster")
     made.make(tmp_path)
     for name in TABLES:
-        if name.startswith("kernelbench") or name in ("judge_gold", "judge_exploits"):
+        if name.startswith("kernelbench") or name in ("judge_gold", "judge_exploits", "judge_idioms"):
             assert not len(read_table(name, tmp_path)), name
     cost = read_table("judge_cost", tmp_path)
     assert cost[cost["phase"] == "timing"]["seconds"].sum() == pytest.approx(3 * (2 + 3) * 0.4)

@@ -30,6 +30,7 @@ DESIGN = {
     "astra_rounds": "kernel method model turn sample status speedup kept",
     "judge_gold": "definition status speedup gpu_held_s wall_s",
     "judge_exploits": "exploit group language status expected speedup earned",
+    "judge_idioms": "idiom language status expected as_expected mode findings",
     "judge_repeatability": "definition workload solution run speedup",
     "judge_cost": "definition solution phase seconds where",
     "llm_cost": "experiment model calls input_tokens output_tokens cost_usd",

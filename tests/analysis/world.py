@@ -237,6 +237,7 @@ def big_world(models=("recorded/demo", "openai/o4-mini"), levels=None) -> World:
     world, rng = World(settings, definitions), np.random.default_rng(1)
     others = [status for status in Status if status.resolved and status is not Status.PASSED]
     world.add_file("honest.cu", 2.0, "group: honest", "expected: passed", "earns: fast")
+    world.add_file("default_stream.cu", 1.5, "way: default_stream", "expected: passed")
     world.add_file("replay.cu", Status.WRONG_VALUE, "group: 3", "expected: wrong_value | runtime_error", "earns: none")
     world.add_published("correct", {"public": 2.0, "own": Status.IMPRECISE}, speedup=1.5, runtime_ms=0.3)
     world.add_published(

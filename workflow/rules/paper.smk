@@ -24,6 +24,7 @@ TABLES = [
     "judge_agreement",
     "judge_agreement_summary",
     "published_claims",
+    "judge_idioms",
     "judge_cost",
     "llm_cost",
 ]

@@ -49,6 +49,7 @@ CATEGORIES = tuple(dict.fromkeys(CATEGORY.values()))
 FRAME_COLUMNS = (
     *("experiment", "method", "model", "level", "number", "definition", "sound", "turn", "sample"),
     *("label", "solution", "status", "status_as_published", "category", "resolved", "correct", "detail", "findings"),
+    "mode",
     *("latency_ms", "wall_s", "gpu_held_s"),
     *("device", "driver", "protocol", "torch"),
     *("prompt_differs", "cost_usd", "input_tokens", "output_tokens"),
@@ -233,6 +234,7 @@ def verdict_of(traces: Sequence[Trace], settings: Settings) -> dict[str, Any]:
         "status_as_published": str(_deciding_as_published(traces) or ""),
         "detail": deciding.detail,
         "findings": joined(found for trace in traces if trace.performance for found in trace.performance.findings),
+        "mode": joined(_mode(trace) for trace in traces),
         "wall_s": wall_s,
         "gpu_held_s": wall_s if on_gpu(deciding) else 0.0,
         **of_trace(deciding),
@@ -246,6 +248,12 @@ def _deciding_as_published(traces: Sequence[Trace]) -> Status | None:
     """By KernelBench's rule: the first workload that is not passed; None where one of them says nothing about that."""
     said = [trace.status_as_published for trace in traces]
     return min(said, key=lambda status: status is Status.PASSED) if all(said) else None
+
+
+def _mode(trace: Trace) -> str:
+    """How a GPU's solution was timed; empty where it was not, or on a CPU."""
+    clock = trace.performance.clock if trace.performance else None
+    return clock.mode if clock else ""
 
 
 def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
@@ -277,7 +285,9 @@ def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
 
 def _outcome(candidate: Candidate | None, verdict: dict[str, Any] | None) -> dict[str, Any]:
     """Status columns of one row."""
-    empty = ("label", "solution", "status_as_published", "detail", "findings", "device", "driver", "protocol", "torch")
+    empty = (
+        "label", "solution", "status_as_published", "detail", "findings", "mode", "device", "driver", "protocol", "torch",
+    )  # fmt: skip
     found: dict[str, Any] = dict.fromkeys(empty, "") | ({"label": candidate.label} if candidate else {})
     if candidate is None:
         found |= {"status": MISSING, "detail": "no candidate"}

@@ -6,6 +6,7 @@ The meanings are written once and are shown in the summary; a column has the sam
 from __future__ import annotations
 
 from hone.analysis.schema_archives import ARCHIVE_COLUMNS, ARCHIVE_TABLES
+from hone.analysis.schema_judge import JUDGE_COLUMNS, JUDGE_TABLES
 from hone.analysis.schema_kernels import KERNEL_COLUMNS, KERNEL_TABLES
 from hone.analysis.schema_parts import PROVENANCE, Column, Kind, Table
 
@@ -52,20 +53,6 @@ COLUMNS: dict[str, Column] = {
     "status": Column("text", "verdict"),
     "detail": Column("text", "the verdict's reason"),
     "findings": Column("text", "what makes the time doubtful; such a time is shown, but no speedup is credited"),
-    "exploit": Column("text", "name of the file"),
-    "group": Column("text", "which kind of exploit the file is, by number, or `honest`; as the file says"),
-    "language": Column("text", "what the file is written in"),
-    "expected": Column("text", "the verdicts that the file allows itself, with | between them"),
-    "as_expected": Column(
-        "text", "yes or no: whether the verdict is one of them; empty without verdict or expectation"
-    ),
-    "earns": Column("text", "`none`: the file may pass but must gain nothing by its trick; `fast`: honest and fast"),
-    "earned": Column(
-        "text",
-        "exploits: whether one passed with more than 1.05 times the credited speedup of the best honest file for the "
-        "same problem (of the reference, where there is none); honest files: whether the judge accused one, by a "
-        "verdict that is not expected or by findings",
-    ),
     "workload": Column(
         "text", "name of the workload; in judge_repeatability the digest of sizes, data type, seed and tolerance"
     ),
@@ -203,7 +190,11 @@ COLUMNS: dict[str, Column] = {
     "pages": Column("text", "the graph's memory: `maps` of its files, or copied into `large` pages"),
     "speedup_over_salient": Column("float", "batch_ms of SALIENT's own sampler, at as many threads, over ours"),
     "seed": Column("text", "seed of the training; `mean` is the row over all seeds"),
-    "mode": Column("text", "trained on `sampled` batches, or `full_batch`: on the whole graph at every step"),
+    "mode": Column(
+        "text",
+        "salient_models: trained on `sampled` batches, or `full_batch`: on the whole graph at every step; "
+        "judge_idioms: how the solution was timed: `graph`, `queued`, `replay` or `stream`",
+    ),
     "split": Column("text", "nodes that were asked about"),
     "fanout": Column("text", "of inference, from the seeds outwards; `full`: all neighbours, layer by layer"),
     "accuracy": Column("float", "share of the nodes whose class is right, 0 to 1"),
@@ -220,6 +211,7 @@ COLUMNS: dict[str, Column] = {
     "lane": Column("text", "who did it"),
     "start_ms": Column("float", "milliseconds since the epoch began"),
     "duration_ms": Column("float", "milliseconds"),
+    **JUDGE_COLUMNS,
     **KERNEL_COLUMNS,
     **ARCHIVE_COLUMNS,
     "config_digest": Column("text", "first digits of the digest of the whole config"),
@@ -360,16 +352,7 @@ TABLES: dict[str, Table] = {
         ("kernel", "bytes", "flops", "floor_us", "measured_us", "share"),
         ("part", "floor_share", "floor_source", "dataset", "training"),
     ),
-    "judge_gold": Table(
-        "The references judged as solutions",
-        ("definition", "status", "speedup", "gpu_held_s", "wall_s"),
-        ("detail", "experiment", "baseline", *_TIMES, "solution"),
-    ),
-    "judge_exploits": Table(
-        "Exploits and honest kernels out of a folder, judged",
-        ("exploit", "group", "language", "status", "expected", "speedup", "earned"),
-        ("definition", "experiment", "as_expected", "earns", "baseline", *_TIMES, "detail", "wall_s", "solution"),
-    ),
+    **JUDGE_TABLES,
     **ARCHIVE_TABLES,
     "judge_repeatability": Table(
         "The same solutions judged twice",

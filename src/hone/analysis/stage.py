@@ -13,6 +13,7 @@ from hone.analysis import (
     astra_options,
     astra_tables,
     exploits,
+    idioms,
     salient_accuracy,
     salient_tables,
     tables,
@@ -79,6 +80,7 @@ def _answer_rows(records: RunRecords, context: tables.Context) -> dict[str, list
         "judge_agreement": agreement,
         "judge_agreement_summary": archives.summary_rows(agreement, context),
         "published_claims": archives.claim_rows(frame, records.claims, context),
+        "judge_idioms": idioms.idiom_rows(frame, records.solutions, context),
         "judge_cost": accounting.judge_cost_rows(verdicts, records.builds, context.provenance),
         "llm_cost": accounting.llm_cost_rows(records.answers, context.provenance),
     }

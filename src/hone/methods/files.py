@@ -2,7 +2,8 @@
 
 A file is `<name>.cu`, `<name>.cpp`, `<name>.triton.py` or `<name>.py`; names that start with `_` or `.`, and other
 suffixes, are left out. Its leading comment lines (`//` or `#`) hold `definition: <name>` and any further
-`key: value`, such as the `group`, `expected` and `earns` that the table judge_exploits shows.
+`key: value`, such as the `group`, `expected` and `earns` that the table judge_exploits shows, or the `way` and
+`findings` that judge_idioms shows.
 """
 
 from __future__ import annotations

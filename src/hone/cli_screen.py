@@ -1,0 +1,46 @@
+"""`hone screen`: what the text of answers says, before anything is built or run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def screen(
+    paths: Annotated[list[Path] | None, typer.Argument(help="Files, or folders with everything below them.")] = None,
+    experiment: Annotated[str, typer.Option(help="Solutions of these experiments in results/, by comma.")] = "",
+    problems: Annotated[
+        Path | None, typer.Option(help="Folder of problems, level<n>/<number>_<title>.py, to be held against.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Also write a CSV file, a row for each source.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Also write a file of JSON lines, one for each source.")] = None,
+) -> None:
+    """Screen answers by their text: kinds of kernel, builds that cannot be, launches, switches, packages, arguments.
+
+    Nothing is executed: no compiler, no GPU, no PyTorch; an archive takes seconds. A source is held against the problem
+    that its path or its line `definition:` names, out of --problems, else out of results/definitions.
+    """
+    import sys
+    import time
+
+    from rich.console import Console
+
+    from hone.bench import DEFINITIONS, read_definitions
+    from hone.files import write_records, write_text
+    from hone.screen import gather
+    from hone.screen.show import as_csv, show
+
+    start = time.perf_counter()
+    names = [word.strip() for word in experiment.split(",") if word.strip()]
+    sources = [*(gather.file_sources(paths or []) if paths or not names else []), *gather.experiment_sources(names)]
+    known = gather.read_problems(problems) if problems else {}
+    found = list(gather.screen_all(sources, read_definitions(DEFINITIONS), known))
+    if csv:
+        write_text(csv, as_csv(found))
+    if json:
+        write_records(json, found)
+    # A file or a pipe has no width of its own.
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    show(found, time.perf_counter() - start, console)

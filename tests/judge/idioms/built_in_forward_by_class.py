@@ -1,0 +1,52 @@
+# Builds in the first forward and keeps the extension on the class; a failure would be hidden.
+# definition: gpu_suite/level1/1_Scale
+# way: build_in_forward
+# expected: passed
+import torch
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA_SOURCE = r"""
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+
+__global__ void scale_kernel(const float* x, const float* weight, float* out, int columns, int size) {
+    int index = blockIdx.x * blockDim.x + threadIdx.x;
+    if (index < size) out[index] = weight[index % columns] / (1.0f + expf(-x[index]));
+}
+
+torch::Tensor scale(torch::Tensor x, torch::Tensor weight) {
+    auto out = torch::empty_like(x);
+    int size = x.numel();
+    int columns = x.size(1);
+    const int threads = 256;
+    const int blocks = (size + threads - 1) / threads;
+    scale_kernel<<<blocks, threads>>>(x.data_ptr<float>(), weight.data_ptr<float>(), out.data_ptr<float>(), columns, size);
+    return out;
+}
+"""
+
+
+class ModelNew(nn.Module):
+    _extension = None
+
+    def __init__(self, columns):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(columns))
+
+    @classmethod
+    def _load(cls):
+        if cls._extension is None:
+            cls._extension = load_inline(
+                name="built_in_forward_by_class",
+                cpp_sources="torch::Tensor scale(torch::Tensor x, torch::Tensor weight);",
+                cuda_sources=CUDA_SOURCE,
+                functions=["scale"],
+            )
+        return cls._extension
+
+    def forward(self, x):
+        try:
+            return self._load().scale(x, self.weight)
+        except RuntimeError:
+            return torch.sigmoid(x) * self.weight

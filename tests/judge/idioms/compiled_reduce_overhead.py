@@ -1,0 +1,22 @@
+# torch.compile in the mode that replays CUDA graphs and returns memory which its next call writes over.
+# definition: gpu_suite/level1/5_Add_rms_norm
+# way: torch_compile
+# expected: passed | not_judged
+import torch
+from torch import nn
+
+
+@torch.compile(mode="reduce-overhead")
+def add_norm(x, residual, weight):
+    s = x + residual
+    return s * torch.rsqrt(torch.mean(s * s, dim=-1, keepdim=True) + 1e-6) * weight, s
+
+
+class ModelNew(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(columns))
+
+    def forward(self, x, residual):
+        y, s = add_norm(x, residual, self.weight)
+        return y.clone(), s.clone()

@@ -1,0 +1,37 @@
+# One kernel on the default stream, as nearly everybody launches it.
+# definition: gpu_suite/level1/6_Small_relu
+# way: default_stream
+# expected: passed
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA_SOURCE = r"""
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+
+__global__ void relu_kernel(const float* x, float* out, int size) {
+    int index = blockIdx.x * blockDim.x + threadIdx.x;
+    if (index < size) out[index] = fmaxf(x[index], 0.0f);
+}
+
+torch::Tensor relu(torch::Tensor x) {
+    auto out = torch::empty_like(x);
+    int size = x.numel();
+    const int threads = 256;
+    const int blocks = (size + threads - 1) / threads;
+    relu_kernel<<<blocks, threads>>>(x.data_ptr<float>(), out.data_ptr<float>(), size);
+    return out;
+}
+"""
+
+extension = load_inline(
+    name="default_stream_relu",
+    cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA_SOURCE,
+    functions=["relu"],
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return extension.relu(x.contiguous())

@@ -1,0 +1,43 @@
+# Names its extension after the process, so that the name is another one in each.
+# definition: gpu_suite/level1/1_Scale
+# way: name_with_pid
+# expected: passed
+import os
+
+import torch
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA_SOURCE = r"""
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+
+__global__ void scale_kernel(const float* x, const float* weight, float* out, int columns, int size) {
+    int index = blockIdx.x * blockDim.x + threadIdx.x;
+    if (index < size) out[index] = weight[index % columns] / (1.0f + expf(-x[index]));
+}
+
+torch::Tensor scale(torch::Tensor x, torch::Tensor weight) {
+    auto out = torch::empty_like(x);
+    int size = x.numel();
+    int columns = x.size(1);
+    const int threads = 256;
+    const int blocks = (size + threads - 1) / threads;
+    scale_kernel<<<blocks, threads>>>(x.data_ptr<float>(), weight.data_ptr<float>(), out.data_ptr<float>(), columns, size);
+    return out;
+}
+"""
+CPP_SOURCE = "torch::Tensor scale(torch::Tensor x, torch::Tensor weight);"
+
+extension = load_inline(
+    name=f"scale_{os.getpid()}", cpp_sources=CPP_SOURCE, cuda_sources=CUDA_SOURCE, functions=["scale"]
+)
+
+
+class ModelNew(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(columns))
+
+    def forward(self, x):
+        return extension.scale(x, self.weight)

@@ -1,0 +1,54 @@
+# Events order a stream of its own and the current one.
+# definition: gpu_suite/level1/1_Scale
+# way: own_stream
+# expected: passed
+import torch
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA_SOURCE = r"""
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+#include <ATen/cuda/CUDAContext.h>
+
+__global__ void scale_kernel(const float* x, const float* weight, float* out, int columns, int size) {
+    int index = blockIdx.x * blockDim.x + threadIdx.x;
+    if (index < size) out[index] = weight[index % columns] / (1.0f + expf(-x[index]));
+}
+
+torch::Tensor scale(torch::Tensor x, torch::Tensor weight) {
+    auto out = torch::empty_like(x);
+    int size = x.numel();
+    int columns = x.size(1);
+    const int threads = 256;
+    const int blocks = (size + threads - 1) / threads;
+    scale_kernel<<<blocks, threads, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>(), weight.data_ptr<float>(), out.data_ptr<float>(), columns, size);
+    return out;
+}
+"""
+
+extension = load_inline(
+    name="own_stream_events",
+    cpp_sources="torch::Tensor scale(torch::Tensor x, torch::Tensor weight);",
+    cuda_sources=CUDA_SOURCE,
+    functions=["scale"],
+)
+
+
+class ModelNew(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(columns))
+        self.stream = torch.cuda.Stream()
+        self.ready = torch.cuda.Event()
+        self.done = torch.cuda.Event()
+
+    def forward(self, x):
+        current = torch.cuda.current_stream()
+        self.ready.record(current)
+        self.stream.wait_event(self.ready)
+        with torch.cuda.stream(self.stream):
+            out = extension.scale(x, self.weight)
+            self.done.record()
+        current.wait_event(self.done)
+        return out
