@@ -286,7 +286,8 @@ def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
 def _outcome(candidate: Candidate | None, verdict: dict[str, Any] | None) -> dict[str, Any]:
     """Status columns of one row."""
     empty = (
-        "label", "solution", "status_as_published", "detail", "findings", "mode", "device", "driver", "protocol", "torch",
+        *("label", "solution", "status_as_published", "detail", "findings", "mode"),
+        *("device", "driver", "protocol", "torch"),
     )  # fmt: skip
     found: dict[str, Any] = dict.fromkeys(empty, "") | ({"label": candidate.label} if candidate else {})
     if candidate is None:

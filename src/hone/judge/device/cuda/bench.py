@@ -19,14 +19,16 @@ from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import ALL_MODES, UNCAPTURED, DeviceTiming
 from hone.judge.device.cuda.trials import DeviceTrials
 from hone.judge.findings import Findings
+from hone.judge.gold import gold_solution
 from hone.judge.needs import compiles_when_run
 from hone.judge.procedure import Examination, Figures, profile, take_times, usable_baselines
 from hone.judge.protocols.kernelbench import measure_as_published
 from hone.judge.runner import Zygote
 from hone.judge.stand import Scalars
 from hone.judge.verdict import UnsuitedVerdict, Verdict
-from hone.records import AsPublished, Finding, Mode, Protocol, Status
+from hone.records import AsPublished, Language, Mode, Protocol, Status
 from hone.scratch import ScratchFolder
+from hone.screen.kernels import kind_of_kernel
 
 HELD_OUT_TRIALS = 1
 BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)
@@ -148,7 +150,7 @@ class CudaBench:
                 return
             if protocol.timing:
                 self._take_times(case, subject, reference, findings, trials.scalars, modes)
-                self._note_doubts(findings)
+                self._note_doubts(case, findings)
             if protocol.profile:
                 with findings.phase("profile"):
                     findings.profile = profile(reference, subject)
@@ -191,16 +193,17 @@ class CudaBench:
             names = [name for name in usable if name not in case.kernels]
             return measure_as_published(reference, subject, scalars, names, version)
 
-    def _note_doubts(self, findings: Findings) -> None:
+    def _note_doubts(self, case: Case, findings: Findings) -> None:
         """What else makes the time of a correct solution doubtful under the rule `hone`."""
         performance, errors = findings.performance, findings.errors
         assert performance is not None
+        doubts = list(performance.findings)
         if self.protocol.rule != "hone":
-            doubts = tuple(item for item in performance.findings if item in ANY_RULE)
+            doubts = [item for item in doubts if item in ANY_RULE]
         else:
-            unchecked: tuple[Finding, ...] = ("precision_unchecked",) if errors and errors.yardstick == "none" else ()
-            doubts = (*performance.findings, *unchecked)
-        findings.performance = performance.model_copy(update={"findings": doubts})
+            doubts += ["precision_unchecked"] if errors and errors.yardstick == "none" else []
+            doubts += ["no_custom_kernel"] if _without_kernel(case) else []
+        findings.performance = performance.model_copy(update={"findings": tuple(doubts)})
 
     def _compile(self, case: Case, reference: DeviceReference, scratch: Path) -> None:
         """Let a throw-away process run the solution once, so that its compiler leaves everything in `scratch`."""
@@ -242,3 +245,11 @@ class CudaBench:
         """The GPU that is held."""
         assert self._gpu is not None
         return self._gpu
+
+
+def _without_kernel(case: Case) -> bool:
+    """Whether a module leaves everything to PyTorch; the reference as its own solution is meant to."""
+    solution = case.solution
+    if solution.language is not Language.PYTHON or solution.id == gold_solution(case.definition).id:
+        return False
+    return not kind_of_kernel(solution.source)
