@@ -44,6 +44,7 @@ PROBED_RUNS = 4
 COMPARED_BATCHES = 3
 ALL_MODES: tuple[Mode, ...] = ("graph", "queued", "replay", "stream")
 UNCAPTURED: tuple[Mode, ...] = ("queued", "stream")
+BROKEN_BY_CAPTURES = "it went wrong after it had been captured; it was judged again in a new process"
 
 
 class DeviceTiming(TimedBatches):
@@ -56,7 +57,9 @@ class DeviceTiming(TimedBatches):
         """The same arguments as those of the batches; `modes`: those in which the solution may be timed."""
         super().__init__(reference, subject, protocol, scalars, kernels)
         self._allowed = set(modes)
-        self._reasons: dict[tuple[str, Mode], str] = {}
+        self._reasons: dict[tuple[str, Mode], str] = {
+            (SOLUTION, mode): BROKEN_BY_CAPTURES for mode in ALL_MODES if mode not in modes
+        }
         """(side, mode) -> why it cannot be timed so."""
         self._reuses = False
         """The solution is right in single runs, and wrong in batches of several."""
@@ -145,14 +148,16 @@ class DeviceTiming(TimedBatches):
         reference, subject = self._reference, self._subject
         self._shapes = {}
         solution_ms = self._choose_sets(baselines)
-        known = self._scalars = self._scalars * self._sets
+        known = self._scalars = self._scalars[:1] * self._sets
         self._prepare(subject, self._sets)  # with another seed: numbers that depend on it cannot wait at a gate
         if self._refresh(subject, self._sets) != known:
             return
         self._reveal()
         self._gate_ms = reference.gate_ms()  # before the solution's launches can leave anything behind
         shapes = {name: self._shape_of_baseline(name) for name in baselines}
-        if solution_ms <= GRAPH_BELOW_MS:
+        # Beside baselines without their launches a solution keeps its own out of its time, too, as long as it can.
+        launching = all(shape.mode == "stream" for shape in shapes.values())
+        if solution_ms <= (GRAPH_BELOW_MS if launching else MOST_BATCH_MS):
             shapes[SOLUTION] = self._best_shape(SOLUTION)
         self._shapes = shapes
         self._curtailed = self._runs(SOLUTION) < self._wanted
@@ -215,6 +220,8 @@ class DeviceTiming(TimedBatches):
             return None
         if mode == "queued" and runs > 1:
             runs = self._queued_runs(name, runs)
+            if runs == 1 and self._wrong_in(name, mode):
+                return None
         while self._problem(name, BatchShape(mode, runs)):
             if mode == "graph" or runs == 1 or self._reasons[name, mode] != NOT_LAUNCHED:
                 return None
@@ -290,11 +297,11 @@ class DeviceTiming(TimedBatches):
     def rehearse(self) -> None:
         """One batch of a baseline in a process of its own, audited, and how it is timed best. Raises Verdict."""
         run_ms = self._choose_sets(tuple(self._reference.graph_run_ms))
-        self._scalars = self._scalars[:1] * self._sets
+        known = self._scalars = self._scalars[:1] * self._sets
         self._shapes[SOLUTION] = BatchShape("stream", self._sets)
         self._side_batch(SOLUTION, audit=True)
         del self._shapes[SOLUTION]
-        if run_ms > GRAPH_BELOW_MS:
+        if run_ms > GRAPH_BELOW_MS or self._scalars != known:  # numbers that change cannot wait at a gate
             return
         # However fast a solution says that it is: with as many runs as batches can have.
         if self._may_be(SOLUTION, "graph") and not self._problem(SOLUTION, BatchShape("graph", self._sets)):
