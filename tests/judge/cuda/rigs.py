@@ -130,6 +130,9 @@ class Rig:
         return findings
 
     def measure(self, baselines=("torch_eager",)):
+        """Times as a session takes them, which finds out what PyTorch's baselines can be before anything else."""
+        for name in baselines:
+            self.reference.mode(name)
         self.examine()
         self.timing = DeviceTiming(self.reference, self.subject, self.protocol, self.scalars)
         return self.timing.measure(baselines, GPU)
@@ -171,6 +174,7 @@ def fake_driver(monkeypatch):
         monkeypatch.setattr(module, "silence", lambda: None)
     monkeypatch.setattr(batches, "Spans", no_spans)
     monkeypatch.setattr(reference_base, "FLUSH_BYTES", 1 << 12)
+    monkeypatch.setattr(batches, "PUBLISHED_FLUSH_BYTES", 1 << 12)
     monkeypatch.setattr(torch.Tensor, "cuda", lambda self: self)
     monkeypatch.setattr(torch.nn.Module, "cuda", lambda self: self)
     monkeypatch.setattr(torch.utils.cpp_extension, "load_inline", torch.utils.cpp_extension.load_inline)
@@ -215,7 +219,8 @@ HONEST = {
     "pair": (PAIR, {"body": "return (x.gt(0), x.sum(), (9 * x).to(torch.int32))"}),
     "synchronizes": (SYNCHRONIZES, {"body": "return 1 + x"}),
 }
-STREAM = ("changing", "random", "synchronizes")
+MODES_OF = {"changing": "stream", "random": "queued"}
+"""Of these honest solutions; of all others `graph`."""
 
 
 def batch(made, sets, *, seed=100):

@@ -5,7 +5,9 @@ import subprocess
 
 import pytest
 
+from hone.judge.clocks.graph import NOT_CAPTURED
 from hone.judge.cuda import native_host
+from hone.judge.cuda.subject import RESTLESS, DeviceSubject
 from hone.records import Status
 
 from .rigs import CHANGING, NUMBER, SETS, armed, captured, refused
@@ -76,9 +78,10 @@ def test_a_launcher_gets_addresses_numbers_axes_and_its_stream(native):
     assert native(CHANGING).measure().clock.mode == "stream"
 
 
-def test_a_launchers_graph_is_launched_on_inputs_that_are_shown(native):
+def test_a_launchers_graph_is_launched_on_inputs_that_are_shown(native, monkeypatch):
     made = native()
     made.reference._modes["torch_eager"] = "replay"
+    monkeypatch.setattr(DeviceSubject, "waits_quietly", lambda *_: RESTLESS)
     assert made.measure().clock.mode == "replay"
 
 
@@ -96,8 +99,10 @@ def test_gates_hold_back_a_launchers_runs(native):
     assert made.subject.collect() >= (0, 0)
 
 
-def test_a_launcher_that_cannot_be_captured_is_timed_in_the_stream(native):
-    assert native(cannot=True).measure().clock.mode == "stream"
+def test_a_launcher_that_cannot_be_captured_has_its_launches_pile_up(native):
+    clock = native(cannot=True).measure().clock
+    assert (clock.mode, clock.runs_per_sample) == ("queued", SETS)
+    assert clock.refused["graph"] == NOT_CAPTURED
 
 
 @pytest.mark.parametrize(("code", "status"), [(2, Status.OUT_OF_MEMORY), (1, Status.RUNTIME_ERROR)])
