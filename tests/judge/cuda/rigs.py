@@ -8,7 +8,16 @@ import pytest
 import torch
 import torch.utils.cpp_extension
 
-from hone.judge.cuda import batches, candidate_host, memory, models, reference_base, reference_checks, yardsticks
+from hone.judge.cuda import (
+    batches,
+    candidate_host,
+    memory,
+    models,
+    reference_base,
+    reference_checks,
+    timing,
+    yardsticks,
+)
 from hone.judge.cuda import reference_host as reference_host_module
 from hone.judge.cuda.candidate_host import CandidateHost
 from hone.judge.cuda.cupti import CuptiMissingError
@@ -173,6 +182,7 @@ def fake_driver(monkeypatch):
     for module in (reference_base, candidate_host):
         monkeypatch.setattr(module, "silence", lambda: None)
     monkeypatch.setattr(batches, "Spans", no_spans)
+    monkeypatch.setattr(timing, "slow_times", lambda samples: False)  # the driver keeps this machine's time
     monkeypatch.setattr(reference_base, "FLUSH_BYTES", 1 << 12)
     monkeypatch.setattr(batches, "PUBLISHED_FLUSH_BYTES", 1 << 12)
     monkeypatch.setattr(torch.Tensor, "cuda", lambda self: self)

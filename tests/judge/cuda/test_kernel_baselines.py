@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from hone.build.kernels import kernel_solution
-from hone.judge.cuda import driver, timing
+from hone.judge.cuda import driver
 from hone.judge.cuda import session as session_module
 from hone.judge.cuda.busy import BUSY_BATCHES
 from hone.judge.cuda.candidate_host import CandidateHost
@@ -293,7 +293,7 @@ class FakeZygote:
 
 
 @pytest.fixture
-def judge(fake_driver, objects, tmp_path, monkeypatch):
+def judge(fake_driver, objects, tmp_path):
     """Judges solutions with `upstream` from one of the objects; gives findings and the process that were started."""
     callback, kept = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_long), []
     for path in objects.values():
@@ -305,7 +305,6 @@ def judge(fake_driver, objects, tmp_path, monkeypatch):
         kept.append(callback(enqueue))
         library.set_enqueue(kept[-1])
     zygotes = []
-    monkeypatch.setattr(timing, "slow_times", lambda samples: False)  # the driver keeps this machine's time
 
     def examine(upstream="right", *solutions, item=ITEM, dtype="float32", protocol=PROTOCOL, wanted=("torch_eager",)):
         workload = workload_of(item).model_copy(

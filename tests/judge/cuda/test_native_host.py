@@ -8,6 +8,7 @@ import pytest
 from hone.judge.clocks.graph import NOT_CAPTURED
 from hone.judge.cuda import native_host
 from hone.judge.cuda.subject import RESTLESS, DeviceSubject
+from hone.judge.cuda.timed_batches import OTHER_RESULTS
 from hone.records import Status
 
 from .rigs import CHANGING, NUMBER, SETS, armed, captured, refused
@@ -46,7 +47,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def native(rig, built):
-    """Makes rigs with the shared object; `breaking` with a launcher that cannot be captured."""
+    """Makes rigs with the shared object, whose launcher cannot be captured or leaves its stream unused."""
     library, callback = ctypes.CDLL(str(built)), ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_long)
     made = []
 
@@ -55,14 +56,14 @@ def native(rig, built):
             made[0].device.break_capture()
             library.set_error(900)
             return
-        made[0].device.enqueue(stream, lambda: library.run_job(job) or True)
+        made[0].device.enqueue(None if ignoring else stream, lambda: library.run_job(job) or True)
 
-    breaking, kept = [], callback(enqueue)
+    breaking, ignoring, kept = [], [], callback(enqueue)
     library.set_enqueue(kept)
     library.set_error(0)
 
-    def make(item=NUMBER, *, cannot=False, **options):
-        breaking[:] = [True] if cannot else []
+    def make(item=NUMBER, *, cannot=False, ignores=False, **options):
+        breaking[:], ignoring[:] = [True] * cannot, [True] * ignores
         made.insert(0, rig(item, source="code", artifact=built, **options))
         return made[0]
 
@@ -89,6 +90,30 @@ def test_gates_hold_back_a_launchers_runs(native):
     made = native()
     captured(made)
     armed(made, 200)
+    made.reference.reveal(0, SETS)
+    assert made.reference.untouched(0)
+    made.reference.open_gates(0, 2, 1.0)
+    assert not made.reference.untouched(1)
+    assert made.reference.untouched(2)
+    made.reference.open_gates(2, SETS, 1.0)
+    assert made.compare(audit=range(SETS))["wrong"] == 0
+    assert made.subject.collect() >= (0, 0)
+
+
+def test_a_launcher_may_leave_its_stream_unused(native):
+    """What it launches goes to the default stream and is in no graph."""
+    made = native(ignores=True)
+    clock = made.measure().clock
+    assert (clock.mode, clock.runs_per_sample) == ("queued", SETS)
+    assert clock.refused["graph"].startswith(OTHER_RESULTS)
+
+
+@pytest.mark.parametrize("ignores", [True, False])
+def test_gates_hold_back_a_launchers_queued_runs(native, ignores):
+    made = native(ignores=ignores)
+    made.subject.prepare(9, [made.reference.scalars] * SETS)
+    made.subject.arm(made.reference, SETS, "queued")
+    made.reference.refresh(200, 9, SETS)
     made.reference.reveal(0, SETS)
     assert made.reference.untouched(0)
     made.reference.open_gates(0, 2, 1.0)
