@@ -108,7 +108,10 @@ def test_schema_accepts_the_committed_configs(path):
         (experiment(samples=0), ["remedy: correct samples: Answers to the same prompt; for `astra`"]),
         (experiment(levels=1), ["experiments.one.levels: must be a list: write [1]\n"]),
         (experiment(sampling=3), ["one.sampling: must hold key: value pairs (got 3)", "keys of experiments.one.samp"]),
-        (minimal(judge=None), ["judge: must hold key: value pairs (got nothing)", "keys of judge: audit_every"]),
+        (
+            minimal(judge=None),
+            ["judge: must hold key: value pairs (got nothing)", "keys of judge: as_published, audit_every"],
+        ),
         (minimal(graphs={"few": {"kind": "synthetic", "treads": 1}}), ["few.treads: unknown key\n", "homophily"]),
         (minimal(graphs={"few": {"kind": "sinthetic"}}), ["graphs.few: there is no kind 'sinthetic'; did you mean"]),
         (minimal(graphs={"few": {"nodes": 10}}), ["graphs.few: needs a kind: musae, ogb"]),

@@ -81,11 +81,13 @@ def test_findings_leave_it_correct_and_credit_no_speedup():
     solution = made.candidates[0].solution
     # One doubtful workload makes the whole doubtful.
     made.traces.append(
-        trace(made.settings, solution, PROBLEM, speedup=8.0, workload="second", findings=("below_floor", "throttled"))
+        trace(
+            made.settings, solution, PROBLEM, speedup=8.0, workload="second", findings=("below_floor", "reuses_outputs")
+        )
     )
     (row,) = frame_of(made).to_dict("records")
     assert row["correct"]
-    assert row["findings"] == "below_floor; throttled"
+    assert row["findings"] == "below_floor; reuses_outputs"
     assert (row["speedup_torch_eager"], row["credited_torch_eager"]) == (pytest.approx(4.0), 0)
 
 

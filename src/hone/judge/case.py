@@ -74,7 +74,8 @@ def check_build(case: Case, protocol: Protocol) -> None:
 def _check_for_gpu(case: Case) -> None:
     if case.solution.language is Language.CPP:
         raise UnsuitedVerdict("C++ solutions run on the CPU: judge.device is cuda")
-    if case.solution.language is Language.PYTHON and (reason := lacking_on_gpu(case.solution.source)):
+    in_python = case.solution.language in (Language.PYTHON, Language.TRITON)
+    if in_python and (reason := lacking_on_gpu(case.solution.source)):
         raise UnsuitedVerdict(reason)
     check_extensions(case.build, case.solution)
 

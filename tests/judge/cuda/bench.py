@@ -1,6 +1,6 @@
 """A simulated GPU and the two processes on it, joined as the parent joins real ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,8 +8,9 @@ from hone.judge.device.cuda.gpu import Clocks
 from hone.judge.device.cuda.plan import MEMORY_SHARE, make_device_plan
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
+from hone.judge.device.cuda.timing import ALL_MODES, DeviceTiming
 from hone.judge.runner import RunnerTimeoutError
-from hone.records import Language, Protocol
+from hone.records import Language, Mode, Performance, Protocol
 
 from ..conftest import scale_definition, solution_of, workload_of
 from .fakes import GPU, PROTOCOL, Device, Honest, ReferenceProcess
@@ -108,6 +109,17 @@ class Bench:
 
     def _begin(self) -> None:
         """Called as soon as there is a device."""
+
+    def measure(
+        self, baselines: Sequence[str] = ("torch_eager",), modes: Sequence[Mode] = ALL_MODES, **kernels: DeviceSubject
+    ) -> Performance:  # fmt: skip
+        """Times as a session takes them, which finds out what PyTorch's baselines can be before anything else."""
+        self.channel.freeze()
+        for name in baselines:
+            if name not in kernels:
+                self.reference.mode(name)
+        timing = DeviceTiming(self.reference, self.subject, self.protocol, [{}], kernels, modes)
+        return timing.measure(baselines, GPU)
 
 
 def clocks(device_of: Callable[[], Device], patch: Any) -> None:

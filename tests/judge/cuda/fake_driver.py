@@ -1,7 +1,8 @@
 """A CUDA driver in host memory, so that the real hosts of both sides run in one process without a GPU.
 
 Streams are queues that go on as far as the words they wait for allow. Work of PyTorch runs at once, except while a
-graph is captured: then it is recorded and done again at each replay. Memory is shared through real descriptors.
+graph is captured: then it is recorded and done again at each replay; and while the default stream waits: then it is
+done in its turn. Memory is shared through real descriptors.
 """
 
 import ctypes
@@ -19,11 +20,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
 from hone.judge.device.cuda import driver
 from hone.judge.device.cuda.driver import CudaError
+from hone.judge.runner import RunnerTimeoutError
 
 Step = Callable[[], bool]
 """Does a piece of work; false when it has to wait."""
@@ -48,6 +50,8 @@ class FakeDriver:
         self._broken: set[tuple[str, int]] = set()
         self._graphs: dict[int, list[Step]] = {}
         self._happened: dict[int, float] = {}
+        self.blocked = False
+        """A process has waited for work that waits itself: the judge must have let it go on."""
 
     def install(self, patch: Any) -> None:
         """Take the driver's place."""
@@ -75,6 +79,9 @@ class FakeDriver:
 
     def allocate_private(self, nbytes: int) -> int:
         return self._map(-1, nbytes)
+
+    def free_private(self, address: int) -> None:
+        del self._memory[address]
 
     def import_memory(self, descriptor: int, nbytes: int, *, writable: bool) -> int:
         assert os.fstat(descriptor).st_size == nbytes, "memory is mapped with another size than it was made with"
@@ -122,6 +129,18 @@ class FakeDriver:
                 while queue and queue[0]():
                     queue.popleft()
                     moved = True
+
+    def waits(self, process: str) -> bool:
+        """Whether work on a process's default stream has not been done yet."""
+        return bool(self._queues.get((process, 0)))
+
+    def wait_in_vain(self, process: str) -> None:
+        """A call that comes back only when somebody has opened the gates, which is done here."""
+        self.blocked = True
+        queue = self._queues[process, 0]
+        while queue:
+            step = queue.popleft()
+            step()
 
     def synchronize(self) -> None:
         self.pump()
@@ -199,6 +218,26 @@ def word(address: int) -> ctypes.c_uint32:
 # ---------------------------------------------------------------------------------------------------- PyTorch
 
 
+def brings_a_number_to_the_host(func: Any) -> bool:
+    return "_local_scalar_dense" in str(func) or "nonzero" in str(func)
+
+
+def doing_again(func: Any, args: Any, kwargs: Any, found: Any, chances: Any = None) -> Step:
+    """Does an operator on what its arguments are by then; `chances`: with the random numbers that it had."""
+
+    def again() -> bool:
+        with _disable_current_modes(), torch.no_grad():
+            others = None if chances is None else set_chance(chances)
+            for old, new in zip(tree_leaves(found), tree_leaves(func(*args, **kwargs)), strict=True):
+                if isinstance(old, torch.Tensor) and old.data_ptr() != new.data_ptr():
+                    old.copy_(new)
+            if others is not None:
+                set_chance(others)
+        return True
+
+    return again
+
+
 class Recorder(TorchDispatchMode):
     """Hands on operators and remembers how to do them again."""
 
@@ -207,20 +246,32 @@ class Recorder(TorchDispatchMode):
         self._device, self._stream = device, stream
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if "_local_scalar_dense" in str(func) or "nonzero" in str(func):
+        if brings_a_number_to_the_host(func):
             self._device.break_capture()
             raise RuntimeError(f"CUDA error: {NOT_PERMITTED}")
         kwargs = kwargs or {}
         found = func(*args, **kwargs)
+        self._device.enqueue(self._stream, doing_again(func, args, kwargs, found))
+        return found
 
-        def again() -> bool:
-            with torch.no_grad():
-                for old, new in zip(tree_leaves(found), tree_leaves(func(*args, **kwargs)), strict=True):
-                    if isinstance(old, torch.Tensor) and old.data_ptr() != new.data_ptr():
-                        old.copy_(new)
-            return True
 
-        self._device.enqueue(self._stream, again)
+class DefaultStream(TorchDispatchMode):
+    """Operators of a process take their turn behind what its default stream waits for."""
+
+    def __init__(self, device: FakeDriver) -> None:
+        super().__init__()
+        self._device = device
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        device, kwargs = self._device, kwargs or {}
+        if device.current is not None or not device.waits(device.process):
+            return func(*args, **kwargs)
+        if brings_a_number_to_the_host(func):
+            device.wait_in_vain(device.process)
+            return func(*args, **kwargs)
+        chances = chance()
+        found = func(*args, **kwargs)
+        device.enqueue(None, doing_again(func, args, kwargs, found, chances))
         return found
 
 
@@ -332,7 +383,8 @@ class HostRunner:
         received |= {} if descriptors is None else {"descriptors": descriptors}
         others = set_chance(self._chance)
         try:
-            found = self.host.act(received)
+            with DefaultStream(self._device):
+                found = self.host.act(received)
         finally:
             self._chance = set_chance(others)
         answer: dict[str, Any] = json.loads(json.dumps(found))
@@ -342,6 +394,9 @@ class HostRunner:
         self._answer = self.ask(message, timeout_s)
 
     def finish(self, timeout_s: float, limit: int = 0) -> dict[str, Any]:
+        if self._device.blocked:
+            self._device.blocked = False
+            raise RunnerTimeoutError
         return self._answer
 
     def time_run(self, message: dict[str, Any], timeout_s: float) -> tuple[int, dict[str, Any]]:

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 import torch
 import torch.utils.cpp_extension
-from hone.judge.device.cpu.trials import Findings
 
 from hone.judge.child.cuda import candidate as candidate_host
 from hone.judge.child.cuda import reference as reference_host_module
@@ -16,13 +15,14 @@ from hone.judge.child.cuda.candidate import CandidateHost
 from hone.judge.child.cuda.native import NativeHost
 from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.device.cuda import events as batches
-from hone.judge.device.cuda import memory, models
+from hone.judge.device.cuda import memory, models, timing
 from hone.judge.device.cuda.cupti import CuptiMissingError
 from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import DeviceTiming
-from hone.judge.device.cuda.trials import DeviceExamination, Figures
+from hone.judge.findings import Findings
+from hone.judge.procedure import Figures
 from hone.judge.verdict import Verdict
 from hone.records import Argument, Language
 
@@ -133,6 +133,9 @@ class Rig:
         return findings
 
     def measure(self, baselines=("torch_eager",)):
+        """Times as a session takes them, which finds out what PyTorch's baselines can be before anything else."""
+        for name in baselines:
+            self.reference.mode(name)
         self.examine()
         self.timing = DeviceTiming(self.reference, self.subject, self.protocol, self.scalars)
         return self.timing.measure(baselines, GPU)
@@ -173,11 +176,12 @@ def fake_driver(monkeypatch):
     for module in (reference_base, candidate_host):
         monkeypatch.setattr(module, "silence", lambda: None)
     monkeypatch.setattr(batches, "Spans", no_spans)
+    monkeypatch.setattr(timing, "slow_times", lambda samples: False)  # the driver keeps this machine's time
     monkeypatch.setattr(reference_base, "FLUSH_BYTES", 1 << 12)
+    monkeypatch.setattr(batches, "PUBLISHED_FLUSH_BYTES", 1 << 12)
     monkeypatch.setattr(torch.Tensor, "cuda", lambda self: self)
     monkeypatch.setattr(torch.nn.Module, "cuda", lambda self: self)
-    for name in ("load_inline", "load"):
-        monkeypatch.setattr(torch.utils.cpp_extension, name, getattr(torch.utils.cpp_extension, name))
+    monkeypatch.setattr(torch.utils.cpp_extension, "load_inline", torch.utils.cpp_extension.load_inline)
     monkeypatch.setattr(
         "hone.judge.device.cuda.timing.clocks", lambda _: SimpleNamespace(sm_mhz=0, memory_mhz=0, throttled=())
     )
@@ -219,7 +223,8 @@ HONEST = {
     "pair": (PAIR, {"body": "return (x.gt(0), x.sum(), (9 * x).to(torch.int32))"}),
     "synchronizes": (SYNCHRONIZES, {"body": "return 1 + x"}),
 }
-STREAM = ("changing", "random", "synchronizes")
+MODES_OF = {"changing": "stream", "random": "queued"}
+"""Of these honest solutions; of all others `graph`."""
 
 
 def batch(made, sets, *, seed=100):

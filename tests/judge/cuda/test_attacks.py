@@ -8,7 +8,7 @@ from hone.judge.device.cpu.trials import Findings
 from hone.judge.device.cuda import driver
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import DeviceTiming
-from hone.judge.device.cuda.trials import DeviceExamination, Figures
+from hone.judge.procedure import Figures
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
@@ -22,7 +22,7 @@ RARE = PROTOCOL.model_copy(update={"audit_every": 10**9})
 
 
 def measure(made):
-    return DeviceTiming(made.reference, made.subject, made.protocol, [{}]).measure(("torch_eager",), GPU)
+    return made.measure()
 
 
 def speedup(bench, solution, *, run_ms, baseline_ms, ground=None, **options):
@@ -94,9 +94,9 @@ def test_a_slow_first_run_of_an_honest_solution_does_not_change_its_time(bench):
 
 
 class OneLaunch(Silent):
-    """Cannot be captured, and does all runs whose inputs it can see in the time of one."""
+    """Cannot wait at a gate, and does all runs whose inputs it can see in the time of one."""
 
-    captures = False
+    captures = queues = False
 
     def runs(self, first, end, gate_ms):
         return min(super().runs(first, end, gate_ms), self.run_ms)
@@ -109,7 +109,7 @@ def test_in_the_stream_one_launch_cannot_do_the_work_of_several_runs(bench, run_
 
 
 class ForgesInTheStream(Forges):
-    captures = False
+    captures = queues = False
 
 
 @pytest.mark.parametrize("run_ms", [0.003, 0.1, 2.0])
@@ -178,10 +178,13 @@ def test_work_that_is_done_when_the_time_is_collected_counts(bench):
 
 
 def test_a_launchers_work_when_the_time_is_collected_is_too_late(bench):
-    made = bench(AtCollect)
-    with pytest.raises(Verdict) as caught:
-        measure(made)
-    assert caught.value.status is Status.WRONG_VALUE
+    """Its results are looked at before it is asked: it is timed where it does its work when it is told to."""
+    made = bench(AtCollect, run_ms=0.1)
+    made.ground.run_ms = 0.1
+    found = measure(made)
+    assert found.clock.mode == "stream"
+    assert found.speedup("torch_eager") < UNEARNED
+    assert all("other results" in found.clock.refused[mode] for mode in ("graph", "queued"))
 
 
 def test_a_batch_in_two_parts_is_looked_at_before_the_process_wakes(bench):
@@ -264,7 +267,7 @@ def test_work_that_is_left_behind_does_not_make_gates_look_dear(bench):
 
     def gate_cost(_):
         left, device.background_ms = device.background_ms, 0.0
-        return {"gate_ms": GATE_MS + left / device.count}
+        return dict.fromkeys(("graph_ms", "queued_ms"), GATE_MS + left / device.count)
 
     made.ground._gate_cost = gate_cost
     assert measure(made).speedup("torch_eager") == pytest.approx(1.1, rel=0.05)
@@ -324,7 +327,7 @@ def test_an_existing_kernels_gates_are_its_own(rig):
     kernel.load(made.plan)
     sprung = trap(made)
     DeviceTiming(made.reference, kernel, made.protocol, [made.reference.scalars]).rehearse()
-    assert kernel.mode == "graph"
+    assert kernel.shape.mode == "graph"
     assert not sprung
     for _ in range(2):
         armed(made, 20)

@@ -3,9 +3,11 @@
 import math
 
 import pytest
-from hone.judge.device.cpu.trials import Findings
 
+from hone.judge.device.cuda.batches import STREAM
+from hone.judge.device.cuda.sets import BatchShape
 from hone.judge.device.cuda.trials import PRECISION_FLOOR, DeviceExamination, Figures
+from hone.judge.findings import Findings
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
@@ -180,12 +182,12 @@ def test_numbers_passed_by_value_reach_the_solution_before_it_runs(bench):
 def test_overheads_are_those_of_empty_batches(bench):
     made = bench(copies=True)
     for sets in (1, 2, 16):
-        stream, graph = made.subject.overhead("stream", sets), made.subject.overhead("graph", sets)
+        stream, graph = (made.subject.overhead(BatchShape(mode, sets), sets) for mode in ("stream", "graph"))
         # What the device's clock shows of an empty batch, gates and steps, is no overhead: solutions claim it too.
         assert (stream.wall_ms, graph.wall_ms) == (pytest.approx(TRIP_MS), pytest.approx(POLL_MS))
         assert stream.settle_ms == graph.settle_ms == pytest.approx(IDLE_MS)
         assert stream.store_ms == graph.store_ms == pytest.approx(STORE_MS + sets * COPY_MS)
-    assert bench().subject.overhead("stream", 16).store_ms == 0.0  # launchers write to the outputs themselves
+    assert bench().subject.overhead(STREAM, 16).store_ms == 0.0  # launchers write to the outputs themselves
 
 
 @pytest.mark.parametrize(

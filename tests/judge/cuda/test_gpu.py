@@ -8,12 +8,12 @@ import pytest
 
 from hone.errors import MachineError
 from hone.judge import judging
-from hone.judge.device.cpu.bench import Case, Session, check_build
 from hone.judge.device.cuda import gpu
 from hone.judge.device.cuda.bench import DeviceSession
 from hone.judge.device.cuda.gpu import clocks, held_gpu, visible_gpus
 from hone.judge.environment import cuda_environment, environment_for
-from hone.judge.needs import lacking_on_gpu, uses_triton
+from hone.judge.needs import compiles_when_run, lacking_on_gpu
+from hone.judge.session import Case, Session, check_build
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import Build, BuildStatus, Language, Status
 
@@ -192,6 +192,10 @@ def test_a_gpu_is_free_again_after_an_error(machine):
     ("source", "needs"),
     [
         ("import triton", True),
+        ("import torch\n@torch.compile\ndef f(): ...", True),
+        ("import torch as t\nf = t.compile(g)", True),
+        ("from torch import compile", True),
+        ("import re\nre.compile('x')", False),
         ("import triton.language as tl", True),
         ("from triton import jit", True),
         ("def late():\n    import triton", True),
@@ -200,26 +204,33 @@ def test_a_gpu_is_free_again_after_an_error(machine):
         ("def broken(:", False),
     ],
 )
-def test_python_that_imports_triton_starts_its_compiler(source, needs):
+def test_python_that_imports_triton_or_compiles_starts_a_compiler(source, needs):
     item = scale_definition()
-    assert uses_triton(solution_of(item, source, Language.PYTHON)) is needs
-    assert uses_triton(solution_of(item, source, Language.TRITON))
-    assert not uses_triton(solution_of(item, source, Language.CUDA))
+    assert compiles_when_run(solution_of(item, source, Language.PYTHON)) is needs
+    assert compiles_when_run(solution_of(item, source, Language.TRITON))
+    assert not compiles_when_run(solution_of(item, source, Language.CUDA))
 
 
 @pytest.mark.parametrize(
     ("source", "lacks"),
     [
-        ("import torch\n@torch.compile\ndef f(): ...", True),
-        ("import torch as t\nf = t.compile(g)", True),
-        ("from torch import compile", True),
-        ("import torch, triton, cupy\nfrom torch.utils.cpp_extension import load_inline", False),
-        ("import re\nre.compile('x')", False),
-        ("def broken(:", False),
+        ("import tilelang", "tilelang"),
+        ("import cutlass.cute as cute", "cutlass"),
+        ("from cupy import RawKernel", "cupy"),
+        ("try:\n    import tilelang\nexcept ImportError:\n    tilelang = None", "tilelang"),
+        ("import torch\nfrom torch.utils.cpp_extension import load_inline", ""),
+        ("import torch\n@torch.compile\ndef f(): ...", ""),
+        ("import cupyish", ""),
+        ("def broken(:", ""),
     ],
 )
-def test_on_a_gpu_only_torch_compile_is_lacking(source, lacks):
-    assert ("torch.compile" in lacking_on_gpu(source)) is lacks
+def test_on_a_gpu_packages_that_are_not_installed_are_lacking_though_a_solution_can_do_without(
+    monkeypatch, source, lacks
+):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert lacking_on_gpu(source) == (f"it needs the package '{lacks}', which is not installed" if lacks else "")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    assert lacking_on_gpu(source) == ""
 
 
 def case(language, tmp_path, status=BuildStatus.INTERPRETED, source="import torch", **fields):
@@ -251,13 +262,19 @@ def test_each_language_has_its_devices(language, tmp_path):
         assert "judge.device" in found.detail
 
 
-def test_what_only_a_cpu_lacks_is_judged_on_a_gpu(tmp_path):
-    source = "import triton"
+@pytest.mark.parametrize("source", ["import triton", "import torch\ntorch.compile(f)"])
+def test_what_only_a_cpu_lacks_is_judged_on_a_gpu(tmp_path, monkeypatch, source):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     assert isinstance(verdict(QUICK, Language.PYTHON, tmp_path, source=source), UnsuitedVerdict)
     assert verdict(CUDA, Language.PYTHON, tmp_path, source=source) is None
-    source = "import torch\ntorch.compile(f)"
-    for protocol in (QUICK, CUDA):
-        assert isinstance(verdict(protocol, Language.PYTHON, tmp_path, source=source), UnsuitedVerdict)
+
+
+@pytest.mark.parametrize("language", [Language.PYTHON, Language.TRITON])
+def test_a_package_that_is_not_installed_is_no_verdict_on_the_solution(tmp_path, monkeypatch, language):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    found = verdict(CUDA, language, tmp_path, source="import torch, triton")
+    assert isinstance(found, UnsuitedVerdict)
+    assert found.status is Status.NOT_JUDGED
 
 
 def test_a_refused_extension_is_a_compile_error_and_a_refused_module_a_load_error(tmp_path):

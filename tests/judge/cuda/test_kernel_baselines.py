@@ -5,7 +5,6 @@ import os
 import subprocess
 
 import pytest
-from hone.judge.device.cpu.trials import Findings
 
 from hone.build.kernels import kernel_solution
 from hone.judge.baselines import BaselineFailedError, BesideError
@@ -16,10 +15,14 @@ from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.clocks.busy import BUSY_BATCHES
 from hone.judge.device.cuda import bench as session_module
 from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.batches import STREAM
 from hone.judge.device.cuda.bench import DeviceSession
 from hone.judge.device.cuda.plan import make_device_plan
+from hone.judge.device.cuda.reference import GRAPH_BELOW_MS
+from hone.judge.device.cuda.sets import BatchShape
 from hone.judge.device.cuda.side import DeviceSubject
-from hone.judge.device.cuda.timing import DeviceTiming
+from hone.judge.device.cuda.timing import ALL_MODES, DeviceTiming
+from hone.judge.findings import Findings
 from hone.judge.gold import gold_solution
 from hone.judge.verdict import Verdict
 from hone.records import Argument, Build, BuildStatus, Status, Tolerance
@@ -27,8 +30,8 @@ from hone.records import Argument, Build, BuildStatus, Status, Tolerance
 from ..conftest import solution_of, tensor, workload_of
 from .bench import FakeRunner, free_bytes_for
 from .fake_driver import HostRunner
-from .fakes import AFTER, GPU, PROTOCOL, Honest
-from .rigs import HONEST, SETS, STREAM, problem
+from .fakes import AFTER, GPU, PROTOCOL, QUEUED_MS, Honest
+from .rigs import HONEST, MODES_OF, SETS, problem
 
 # ------------------------------------------------------------------------------------------------ simulated GPU
 
@@ -45,13 +48,13 @@ def beside(made, kernel=Honest, run_ms=0.1):
     )  # fmt: skip
     subject.attach(made.reference)
     subject.load(made.reference.plan)
-    subject.mode = "graph" if kernel.captures else "stream"  # as a rehearsal would find
+    gated = "graph" if kernel.captures else "queued"  # as a rehearsal would find
+    subject.shape = BatchShape(gated, made.reference.sets) if run_ms <= GRAPH_BELOW_MS else STREAM
     return subject
 
 
 def measure(made, baselines=("torch_eager", "upstream"), **kernels):
-    timing = DeviceTiming(made.reference, made.subject, made.protocol, [{}], kernels)
-    return timing.measure(baselines, GPU)
+    return made.measure(baselines, **kernels)
 
 
 @MODES
@@ -90,11 +93,12 @@ class NotCapturable(Honest):
     captures = False
 
 
-def test_a_kernel_that_cannot_be_captured_puts_all_sides_in_the_stream(bench):
+def test_a_kernel_that_cannot_be_captured_changes_nobody_elses_way(bench):
     made = bench()
     found = measure(made, upstream=beside(made, NotCapturable, 0.3))
-    assert found.clock.mode == "stream"
-    assert found.speedup("upstream") == pytest.approx(3.0, rel=1e-6)
+    assert found.clock.mode == "graph"
+    assert found.clock.baseline_modes == {"torch_eager": "graph", "upstream": "queued"}
+    assert found.speedup("upstream") == pytest.approx((0.3 + QUEUED_MS) / 0.1, rel=1e-6)
 
 
 class Hindered(Honest):
@@ -140,11 +144,17 @@ def test_the_numbers_of_a_batch_reach_the_kernel(bench, mode, run_ms):
 
 
 class Fails(Honest):
-    """Its graph ends with an error of the driver's."""
+    """Its graph ends with an error of the driver's, after which there are no others."""
+
+    failed = False
 
     def _collect(self, message):
-        answer = super()._collect(message)
-        return {"error": {"kind": "run", "text": "an illegal memory access"}} if self.loaded else answer
+        self.failed = self.loaded
+        return super()._collect(message)
+
+    def act(self, message):
+        answer = super().act(message)
+        return {"error": {"kind": "run", "text": "an illegal memory access"}} if self.failed else answer
 
 
 class Lies(Honest):
@@ -370,7 +380,8 @@ def test_a_module_whose_graph_has_branches_is_timed_in_a_process_like_a_solution
     found, runners = judge("right", gold_solution(ITEM), kernel_solution(ITEM, "current"))
     for findings in found:
         assert findings.remark == ""
-        assert (findings.performance.clock.mode, findings.performance.clock.baselines_mode) == ("graph", "graph")
+        assert findings.performance.clock.mode == "graph"
+        assert findings.performance.clock.baseline_modes == {"torch_eager": "graph", "upstream": "graph"}
         assert set(findings.performance.baselines) == {"torch_eager", "upstream"}
     roles = [runner.role.split()[0] for runner in runners]
     assert roles.count("cuda_candidate") == 2  # one for both solutions, and itself as one of them
@@ -384,7 +395,9 @@ def test_a_module_that_fails_in_a_process_of_its_own_is_timed_by_the_reference(j
     monkeypatch.setattr(session_module, "gold_solution", lambda definition: broken)
     (findings,), _ = judge("right", gold_solution(ITEM))
     assert findings.remark.startswith("torch_eager is timed by the process that makes inputs: ")
-    assert (findings.performance.clock.mode, findings.performance.clock.baselines_mode) == ("replay", "replay")
+    assert (findings.performance.clock.mode, findings.performance.clock.baseline_modes["torch_eager"]) == (
+        "graph", "replay",
+    )  # fmt: skip
     assert set(findings.performance.baselines) == {"torch_eager", "upstream"}
 
 
@@ -394,9 +407,10 @@ def test_a_module_is_timed_beside_itself_whatever_its_graph_is_like(judge, monke
     monkeypatch.setattr(driver, "captured_steps", lambda stream: (3, chain))
     item = HONEST[name][0].model_copy(update={"kernels": {}})
     (findings,), runners = judge("right", gold_solution(item), item=item)
-    mode = "stream" if name in STREAM else "graph"
+    mode = "stream" if name == "synchronizes" else MODES_OF.get(name, "graph")
     assert findings.remark == ""
-    assert (findings.performance.clock.mode, findings.performance.clock.baselines_mode) == (mode, mode)
+    assert findings.performance.clock.mode == mode
+    assert findings.performance.clock.baseline_modes == {"torch_eager": mode}
     assert set(findings.performance.baselines) == {"torch_eager"}
     own = [runner.role.split()[0] for runner in runners].count("cuda_candidate") - 1
     assert own == (not chain or name in ("random", "synchronizes"))  # numbers that change are found out later
@@ -405,19 +419,19 @@ def test_a_module_is_timed_beside_itself_whatever_its_graph_is_like(judge, monke
 def test_a_solution_cannot_take_the_modules_baseline_from_itself_or_others(judge, monkeypatch):
     """The first one leaves no memory for the baseline's graph."""
     monkeypatch.setattr(driver, "captured_steps", lambda stream: (3, False))
-    capture, make, made = CandidateHost._capture, DeviceTiming._make_graph, []
+    capture, find, found = CandidateHost._capture, DeviceTiming._shape_of_baseline, []
 
-    def making(self, name, mode):
-        made.append(name)
+    def finding(self, name):
+        found.append(name)
         full = {"error": {"kind": "memory", "text": "CUDA out of memory"}}
-        if len(made) == 1:
+        if len(found) == 1:
             monkeypatch.setattr(CandidateHost, "_capture", lambda host, message: full)
         try:
-            make(self, name, mode)
+            return find(self, name)
         finally:
             monkeypatch.setattr(CandidateHost, "_capture", capture)
 
-    monkeypatch.setattr(DeviceTiming, "_make_graph", making)
+    monkeypatch.setattr(DeviceTiming, "_shape_of_baseline", finding)
     item = ITEM.model_copy(update={"kernels": {}})
     with pytest.raises(BesideError, match="beside it the baseline torch_eager"):
         judge("right", gold_solution(item), item=item)
@@ -429,8 +443,8 @@ def test_processes_of_a_reference_that_is_gone_hold_no_memory_when_the_next_one_
     monkeypatch.setattr(driver, "captured_steps", lambda stream: (3, False))
     judging, new, alive = DeviceSession._judge, DeviceSession._new_reference, []
 
-    def dying(self, case, subject, reference, findings, figures):
-        judging(self, case, subject, reference, findings, figures)
+    def dying(self, case, subject, reference, findings, figures, modes=ALL_MODES):
+        judging(self, case, subject, reference, findings, figures, modes)
         reference._runner.end()  # as of one that has not answered in time
 
     def starting(self, plan, **given):

@@ -37,7 +37,7 @@ class Noisy(Honest):
 class RefusesAndForges(Noisy):
     """Is timed in the stream because it says so; claims 1 ms of 1.23."""
 
-    captures = False
+    captures = queues = False
 
     def claim(self, true_ms):
         return 1.0
@@ -83,7 +83,17 @@ def test_one_that_seems_slow_has_no_slack_beside_graphs(bench):
     assert found.speedup("torch_eager") == pytest.approx(1.0, abs=0.04)
 
 
-class ReplayForger(Noisy):
+class Branches(Honest):
+    """Its graph takes its turns on the GPU while it waits."""
+
+    def _arm(self, message):
+        answer = super()._arm(message)
+        if not message["null"] and not self.device.open_ahead:
+            self.device.background_ms += 200.0
+        return answer
+
+
+class ReplayForger(Branches, Noisy):
     def claim(self, true_ms):
         return 0.79 * true_ms
 
@@ -114,16 +124,6 @@ def test_the_same_program_is_timed_in_the_same_way_though_its_launches_take_long
     made.ground.run_ms = 20.0
     found = measure(made)
     assert found.speedup("torch_eager") == pytest.approx(1.0, abs=0.1)
-
-
-class Branches(Honest):
-    """Its graph takes its turns on the GPU while it waits."""
-
-    def _arm(self, message):
-        answer = super()._arm(message)
-        if not message["null"] and not self.device.open_ahead:
-            self.device.background_ms += 200.0
-        return answer
 
 
 def test_a_kernel_with_branches_does_not_bring_launches_back(bench):
@@ -183,7 +183,6 @@ def twin(made, kind, run_ms):
     made.channel.freeze()
     made.reference.mode("torch_eager")
     process = beside(made, kind, run_ms)
-    process.mode = "stream"
     DeviceTiming(made.reference, process, made.protocol, [{}]).rehearse()
     return process
 
@@ -191,7 +190,7 @@ def twin(made, kind, run_ms):
 def test_runs_over_the_limit_are_no_graphs_there_either(bench):
     made = bench(run_ms=120.0, chain=False)
     made.ground.run_ms = 120.0
-    assert twin(made, Honest, 120.0).mode == "stream"
+    assert twin(made, Honest, 120.0).shape.mode == "stream"
 
 
 def test_it_is_tried_with_as_many_runs_as_a_much_faster_solution_can_ask_for(bench):
@@ -211,7 +210,7 @@ class Fitful(Honest):
     """Its graph waits quietly but for some times."""
 
     times = 0
-    restless = (4,)
+    restless = (5,)
 
     def _arm(self, message):
         answer = super()._arm(message)
@@ -225,8 +224,8 @@ def test_one_restless_time_beside_a_solution_is_chance(bench):
     made = bench(run_ms=1.0, chain=False)
     made.ground.run_ms = 1.0
     process = twin(made, Fitful, 1.0)
-    assert process.mode == "graph"
-    assert measure_beside(made, ("torch_eager",), torch_eager=process).clock.baselines_mode == "graph"
+    assert process.shape.mode == "graph"
+    assert measure_beside(made, ("torch_eager",), torch_eager=process).clock.baseline_modes["torch_eager"] == "graph"
 
 
 def test_one_restless_time_of_a_solutions_graph_is_chance_too(bench):
@@ -239,7 +238,7 @@ def test_one_restless_time_of_a_solutions_graph_is_chance_too(bench):
 
 def test_a_solution_beside_which_pytorchs_baseline_fails_has_failed(bench):
     class Always(Fitful):
-        restless = range(4, 100)
+        restless = range(5, 100)
 
     made = bench(run_ms=1.0, chain=False)
     made.ground.run_ms = 1.0

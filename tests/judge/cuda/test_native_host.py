@@ -6,6 +6,9 @@ import subprocess
 import pytest
 
 from hone.judge.child.cuda import native as native_host
+from hone.judge.clocks.graph import NOT_CAPTURED
+from hone.judge.device.cuda.batches import OTHER_RESULTS
+from hone.judge.device.cuda.side import RESTLESS, DeviceSubject
 from hone.records import Status
 
 from .rigs import CHANGING, NUMBER, SETS, armed, captured, refused
@@ -44,7 +47,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def native(rig, built):
-    """Makes rigs with the shared object; `breaking` with a launcher that cannot be captured."""
+    """Makes rigs with the shared object, whose launcher cannot be captured or leaves its stream unused."""
     library, callback = ctypes.CDLL(str(built)), ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_long)
     made = []
 
@@ -53,14 +56,14 @@ def native(rig, built):
             made[0].device.break_capture()
             library.set_error(900)
             return
-        made[0].device.enqueue(stream, lambda: library.run_job(job) or True)
+        made[0].device.enqueue(None if ignoring else stream, lambda: library.run_job(job) or True)
 
-    breaking, kept = [], callback(enqueue)
+    breaking, ignoring, kept = [], [], callback(enqueue)
     library.set_enqueue(kept)
     library.set_error(0)
 
-    def make(item=NUMBER, *, cannot=False, **options):
-        breaking[:] = [True] if cannot else []
+    def make(item=NUMBER, *, cannot=False, ignores=False, **options):
+        breaking[:], ignoring[:] = [True] * cannot, [True] * ignores
         made.insert(0, rig(item, source="code", artifact=built, **options))
         return made[0]
 
@@ -76,9 +79,10 @@ def test_a_launcher_gets_addresses_numbers_axes_and_its_stream(native):
     assert native(CHANGING).measure().clock.mode == "stream"
 
 
-def test_a_launchers_graph_is_launched_on_inputs_that_are_shown(native):
+def test_a_launchers_graph_is_launched_on_inputs_that_are_shown(native, monkeypatch):
     made = native()
     made.reference._modes["torch_eager"] = "replay"
+    monkeypatch.setattr(DeviceSubject, "waits_quietly", lambda *_: RESTLESS)
     assert made.measure().clock.mode == "replay"
 
 
@@ -96,8 +100,34 @@ def test_gates_hold_back_a_launchers_runs(native):
     assert made.subject.collect() >= (0, 0)
 
 
-def test_a_launcher_that_cannot_be_captured_is_timed_in_the_stream(native):
-    assert native(cannot=True).measure().clock.mode == "stream"
+def test_a_launcher_may_leave_its_stream_unused(native):
+    """What it launches goes to the default stream and is in no graph."""
+    made = native(ignores=True)
+    clock = made.measure().clock
+    assert (clock.mode, clock.runs_per_sample) == ("queued", SETS)
+    assert clock.refused["graph"].startswith(OTHER_RESULTS)
+
+
+@pytest.mark.parametrize("ignores", [True, False])
+def test_gates_hold_back_a_launchers_queued_runs(native, ignores):
+    made = native(ignores=ignores)
+    made.subject.prepare(9, [made.reference.scalars] * SETS)
+    made.subject.arm(made.reference, SETS, "queued")
+    made.reference.refresh(200, 9, SETS)
+    made.reference.reveal(0, SETS)
+    assert made.reference.untouched(0)
+    made.reference.open_gates(0, 2, 1.0)
+    assert not made.reference.untouched(1)
+    assert made.reference.untouched(2)
+    made.reference.open_gates(2, SETS, 1.0)
+    assert made.compare(audit=range(SETS))["wrong"] == 0
+    assert made.subject.collect() >= (0, 0)
+
+
+def test_a_launcher_that_cannot_be_captured_has_its_launches_pile_up(native):
+    clock = native(cannot=True).measure().clock
+    assert (clock.mode, clock.runs_per_sample) == ("queued", SETS)
+    assert clock.refused["graph"] == NOT_CAPTURED
 
 
 @pytest.mark.parametrize(("code", "status"), [(2, Status.OUT_OF_MEMORY), (1, Status.RUNTIME_ERROR)])

@@ -67,7 +67,7 @@ def test_a_fixture_ends_as_its_header_says(traces, name):
     assert trace.status in {Status(word) for word in statuses(lines["expected"])}, trace.detail
     assert (trace.performance is not None) == (trace.status is Status.PASSED)
     if trace.performance is not None:  # whatever the solution does, PyTorch's kernels are timed without their launches
-        assert trace.performance.clock.baselines_mode == "graph"
+        assert trace.performance.clock.baseline_modes["torch_eager"] == "graph"
         assert lines["earns"] == "fast" or trace.performance.speedup("torch_eager") <= 1.05
     if lines["earns"] == "fast":
         assert trace.performance.findings == ()

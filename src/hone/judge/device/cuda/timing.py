@@ -52,6 +52,7 @@ PROBED_RUNS = 32
 COMPARED_BATCHES = 3
 ALL_MODES: tuple[Mode, ...] = ("graph", "queued", "replay", "stream")
 UNCAPTURED: tuple[Mode, ...] = ("queued", "stream")
+BROKEN_BY_CAPTURES = "it went wrong after it had been captured; it was judged again in a new process"
 
 
 class DeviceTiming(TimedBatches):
@@ -67,7 +68,9 @@ class DeviceTiming(TimedBatches):
         self._allowed = set(modes)
         self._gpu = gpu
         self._names: tuple[str, ...] = (SOLUTION,)
-        self._reasons: dict[tuple[str, Mode], str] = {}
+        self._reasons: dict[tuple[str, Mode], str] = {
+            (SOLUTION, mode): BROKEN_BY_CAPTURES for mode in ALL_MODES if mode not in modes
+        }
         """(side, mode) -> why it cannot be timed so."""
         self._reuses = False
         """The solution is right in single runs, and wrong in batches of several."""
@@ -170,17 +173,28 @@ class DeviceTiming(TimedBatches):
         reference, subject = self._reference, self._subject
         self._shapes = {}
         solution_ms = self._choose_sets(baselines)
-        known = self._scalars = self._scalars * self._sets
+        known = self._scalars = self._scalars[:1] * self._sets
         self._prepare(subject, self._sets)  # with another seed: numbers that depend on it cannot wait at a gate
         if self._refresh(subject, self._sets) != known:
             return
         self._reveal()
         self._gate_ms = reference.gate_ms()  # before the solution's launches can leave anything behind
         shapes = {name: self._shape_of_baseline(name) for name in baselines}
-        if solution_ms <= GRAPH_BELOW_MS:
+        launching = all(shape.mode == "stream" for shape in shapes.values())
+        if solution_ms <= GRAPH_BELOW_MS or (not launching and self._is_launching(solution_ms)):
             shapes[SOLUTION] = self._best_shape(SOLUTION)
         self._shapes = shapes
         self._curtailed = CURTAILED * self._runs(SOLUTION) <= self._wanted > 1
+
+    def _is_launching(self, solution_ms: float) -> bool:
+        """Whether a long run of the solution is mostly the host's launches, so that it matters to leave them out.
+
+        Beside baselines without their launches; what takes the GPU so long has the time of a batch to itself.
+        """
+        if solution_ms > MOST_BATCH_MS:
+            return False
+        self._probe(SOLUTION, 1)
+        return self._subject.launching_s * 1e3 > solution_ms / 2
 
     def _choose_sets(self, baselines: Sequence[str]) -> float:
         """Runs of a batch; milliseconds that one run of the solution takes.
@@ -254,6 +268,8 @@ class DeviceTiming(TimedBatches):
             return None
         if mode == "queued" and runs > 1:
             runs = self._queued_runs(name, runs)
+            if runs == 1 and self._wrong_in(name, mode):
+                return None
         while self._problem(name, BatchShape(mode, runs)):
             if mode == "graph" or runs == 1 or self._reasons[name, mode] != NOT_LAUNCHED:
                 return None
@@ -263,13 +279,17 @@ class DeviceTiming(TimedBatches):
 
     def _queued_runs(self, name: str, wanted: int) -> int:
         """How many of the wanted runs fit behind a gate, by what the host takes to launch a few; else one."""
-        side, runs = self._sides[name], min(PROBED_RUNS, wanted)
+        problem = self._probe(name, min(PROBED_RUNS, wanted))
+        return 1 if problem else queued_runs(wanted, self._sides[name].launching_s)
+
+    def _probe(self, name: str, runs: int) -> str:
+        """Some runs behind open gates, to see what the host takes for them; why that is not possible."""
+        side = self._sides[name]
         self._prepare(side, runs)
         self._refresh(side, runs)
         self._reveal()
         with self._blamed(name):
-            problem = self._attempted(side, lambda: side.run_open(self._reference, runs, "queued"))
-        return 1 if problem else queued_runs(wanted, side.launching_s)
+            return self._attempted(side, lambda: side.run_open(self._reference, runs, "queued"))
 
     def _replay_shape(self, name: str) -> BatchShape | None:
         """Only where a graph was made that does not wait quietly, or is too long for a gate."""
@@ -334,11 +354,11 @@ class DeviceTiming(TimedBatches):
     def rehearse(self) -> None:
         """One batch of a baseline in a process of its own, audited, and how it is timed best. Raises Verdict."""
         run_ms = self._choose_sets(tuple(self._reference.graph_run_ms))
-        self._scalars = self._scalars[:1] * self._sets
+        known = self._scalars = self._scalars[:1] * self._sets
         self._shapes[SOLUTION] = BatchShape("stream", self._sets)
         self._side_batch(SOLUTION, audit=True)
         del self._shapes[SOLUTION]
-        if run_ms > GRAPH_BELOW_MS:
+        if run_ms > GRAPH_BELOW_MS or self._scalars != known:  # numbers that change cannot wait at a gate
             return
         # However fast a solution says that it is: with as many runs as batches can have.
         if self._may_be(SOLUTION, "graph") and not self._problem(SOLUTION, BatchShape("graph", self._sets)):

@@ -1,0 +1,191 @@
+"""What a session judges again: solutions that captures break, and times of two kinds. In the real hosts."""
+
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from hone.judge.case import Case
+from hone.judge.child.cuda.candidate import CandidateHost
+from hone.judge.child.cuda.yardsticks import Yardsticks
+from hone.judge.device.cuda import timing
+from hone.judge.device.cuda.bench import DeviceSession
+from hone.judge.device.cuda.plan import make_device_plan
+from hone.judge.device.cuda.timing import BROKEN_BY_CAPTURES
+from hone.judge.findings import Findings
+from hone.judge.verdict import Verdict
+from hone.records import Build, BuildStatus, Language, Status
+
+from ..conftest import solution_of, workload_of
+from .bench import free_bytes_for
+from .fakes import GPU, PROTOCOL
+from .rigs import HEAD, OUT, SETS, model, problem
+from .test_kernel_baselines import FakeZygote
+
+SIGMOID = problem("sigmoid", "return torch.sigmoid(x)", OUT)
+NOTHING = problem("nothing", "return x * 0", OUT)
+RIGHT = "return 1 / (1 + torch.exp(-x))"
+
+
+@pytest.fixture
+def session(fake_driver, tmp_path):
+    """Judges bodies of `ModelNew.forward` one after the other; gives findings of each and the processes started."""
+    zygotes = []
+
+    def judge(*bodies, item=SIGMOID, protocol=PROTOCOL, init=""):
+        workload = workload_of(item)
+        fake_driver.free_bytes = free_bytes_for(make_device_plan(item, workload, {}), SETS)
+        made = DeviceSession(protocol, ("torch_eager",))
+        made._torch = made._plain = FakeZygote(fake_driver)
+        made._gpu, made._warned = GPU, True
+        zygotes.append(made._torch)
+        found = []
+        for body in bodies:
+            solution = solution_of(item, HEAD + model("ModelNew", body, "x", init), Language.PYTHON)
+            build = Build(solution=solution.id, status=BuildStatus.INTERPRETED)
+            found.append(Findings())
+            made.examine(Case(solution, build, item, workload, tmp_path, {}), found[-1])
+        made._drop_references()
+        return found
+
+    judge.roles = lambda: [runner.role.split()[0] for runner in zygotes[-1].runners]
+    yield judge
+    for zygote in zygotes:
+        for runner in zygote.runners:
+            for descriptor in getattr(runner.host, "_descriptors", ()):
+                os.close(descriptor)
+
+
+# --------------------------------------------------------------------------------------- what captures break
+
+
+@pytest.fixture
+def captures(monkeypatch):
+    """Hosts of solutions in which a capture was tried; `breaking(how)`: it fails, and does this to the host."""
+    capture, found = CandidateHost._capture, []
+
+    def noting(host, message):
+        found.append(host)
+        return capture(host, message)
+
+    def breaking(how):
+        def fails(host, message):
+            found.append(host)
+            how(host)
+            return {"error": {"kind": "run", "text": "operation not permitted"}}
+
+        monkeypatch.setattr(CandidateHost, "_capture", fails)
+
+    monkeypatch.setattr(CandidateHost, "_capture", noting)
+    return SimpleNamespace(found=found, breaking=breaking)
+
+
+def goes_wrong(host):
+    host._model = lambda x: x + 1
+
+
+def fails(host):
+    def model(x):
+        raise RuntimeError("CUDA error: operation failed due to a previous error during capture")
+
+    host._model = model
+
+
+@pytest.mark.parametrize("breaks", [goes_wrong, fails])
+def test_what_a_capture_breaks_is_judged_again_in_a_process_without_any(session, captures, breaks):
+    captures.breaking(breaks)
+    (findings,) = session(RIGHT)
+    clock = findings.performance.clock
+    assert (clock.mode, clock.runs_per_sample) == ("queued", SETS)
+    assert clock.refused == dict.fromkeys(("graph", "replay"), BROKEN_BY_CAPTURES)
+    assert clock.baseline_modes == {"torch_eager": "graph"}
+    assert clock.attempts == 1
+    assert len({id(host) for host in captures.found}) == 1
+    assert session.roles().count("cuda_candidate") == 2
+    assert findings.errors.wrong_fraction == 0.0
+
+
+def test_what_is_wrong_before_any_capture_is_wrong_at_once(session, captures):
+    with pytest.raises(Verdict) as caught:
+        session("return x")
+    assert caught.value.status is Status.WRONG_VALUE
+    assert (captures.found, session.roles().count("cuda_candidate")) == ([], 1)
+
+
+def test_what_goes_wrong_without_captures_too_is_wrong(session, captures):
+    """After its first calls, however they are launched."""
+    body = "x.sum().item(); self.calls += 1; return torch.sigmoid(x) + (self.calls > 8)"
+    with pytest.raises(Verdict, match="wrong in a timed run though right before") as caught:
+        session(body, init="self.calls = 0")
+    assert caught.value.status is Status.WRONG_VALUE
+    assert session.roles().count("cuda_candidate") == 2
+
+
+def test_a_changed_input_is_no_work_of_captures(session, captures):
+    body = "self.calls += 1; x.add_(1.0 if self.calls > 8 else 0.0)"
+    with pytest.raises(Verdict) as caught:
+        session(f"x.sum().item(); {body}; return torch.sigmoid(x)", init="self.calls = 0")
+    assert caught.value.status is Status.INPUT_CHANGED
+    assert captures.found
+    assert session.roles().count("cuda_candidate") == 1
+
+
+# ---------------------------------------------------------------------------------------- times of two kinds
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Says of each measurement in turn whether its times are of two kinds."""
+
+    def says(*answers):
+        left = list(answers)
+        monkeypatch.setattr(timing.DeviceTiming, "_findings", lambda *_: iter(["slow_times"] if left.pop(0) else []))
+
+    return says
+
+
+@pytest.mark.parametrize(
+    ("answers", "attempts", "found"), [((False,), 1, ()), ((True, False), 2, ()), ((True, True), 2, ("slow_times",))]
+)
+def test_times_of_two_kinds_are_taken_once_more_in_fresh_processes(session, slow, answers, attempts, found):
+    slow(*answers)
+    (findings,) = session(RIGHT)
+    assert (findings.performance.clock.attempts, findings.performance.findings) == (attempts, found)
+    for role in ("cuda_candidate", "cuda_reference"):
+        assert session.roles().count(role) == attempts
+
+
+def test_the_next_solutions_times_are_first_ones_again(session, slow):
+    slow(True, False, False)
+    first, second = session(RIGHT, "return torch.sigmoid(x)")
+    assert (first.performance.clock.attempts, second.performance.clock.attempts) == (2, 1)
+
+
+# ------------------------------------------------------------------------------- findings, KernelBench's own loop
+
+
+@pytest.mark.parametrize(("rule", "mode", "found"), [("hone", 1, ("reuses_outputs",)), ("kernelbench", 1, ())])
+def test_a_returned_buffer_is_a_finding_of_hones_rule_alone(session, rule, mode, found):
+    protocol = PROTOCOL.model_copy(update={"rule": rule})
+    (findings,) = session(
+        "return self.out.copy_(torch.sigmoid(x))", protocol=protocol, init="self.out = torch.empty(6, 5)"
+    )
+    assert (findings.performance.clock.runs_per_sample, findings.performance.findings) == (mode, found)
+
+
+def test_a_time_whose_precision_nothing_could_measure_is_a_finding(session, monkeypatch):
+    monkeypatch.setattr(Yardsticks, "_exactly", lambda *_: None)
+    monkeypatch.setattr(Yardsticks, "_by_rows", lambda *_: None)
+    (findings,) = session("return torch.zeros_like(x)", item=NOTHING)
+    assert (findings.errors.yardstick, findings.performance.findings) == ("none", ("precision_unchecked",))
+
+
+@pytest.mark.parametrize("version", [None, "v0", "main"])
+def test_the_published_loop_stands_beside_the_credit(session, version):
+    protocol = PROTOCOL.model_copy(update={"as_published": version})
+    for findings in session(RIGHT, "return torch.sigmoid(x)", protocol=protocol):
+        performance, published = findings.performance, findings.performance.as_published
+        assert performance.clock.mode == "graph"
+        assert (published and published.version) == version
+        medians = performance.baselines["torch_eager"].latency_ms / performance.solution.latency_ms
+        assert performance.speedup("torch_eager") == medians
