@@ -29,6 +29,7 @@ STREAM = BatchShape("stream", 1)
 """One run, because inputs are shown to all of a batch's runs at once there, and a launch that does the work of several
 would be quicker than they are."""
 OTHER_RESULTS = "it gives other results there"
+NO_WORDS = "it fails there, without a word"
 
 
 class OtherResultsError(Exception):
@@ -162,7 +163,7 @@ class TimedBatches:
             if not side.alive or not verdict.status.resolved or verdict.status is Status.TIMEOUT:
                 raise
             self._reference.open_all_gates()  # launches may still wait there
-            return verdict.detail.strip().rpartition("\n")[2][:200]
+            return verdict.detail.strip().rpartition("\n")[2][:200] or NO_WORDS
 
     def _audit(self, name: str, count: int) -> None:
         """Check outputs of the batch that was just timed: of so many runs, and where it is more than one, both ends."""
