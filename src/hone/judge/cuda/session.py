@@ -20,7 +20,7 @@ from hone.judge.examine import Findings
 from hone.judge.gold import gold_solution
 from hone.judge.kernels import BesideError, KernelBaselines
 from hone.judge.needs import compiles_when_run
-from hone.judge.protocols.kernelbench import measure_as_published
+from hone.judge.protocols.kernelbench import baseline_as_published, measure_as_published
 from hone.judge.runner import Zygote
 from hone.judge.session import BaseSession, Case, check_build
 from hone.judge.verdict import UnsuitedVerdict, Verdict
@@ -259,10 +259,15 @@ class DeviceSession(BaseSession):
         return self._references[key]
 
     def _try_graphs(self, case: Case, reference: DeviceReference) -> None:
-        """Find out which of PyTorch's baselines can be graphs, as long as no solution can take the memory for it."""
+        """Find out which of PyTorch's baselines can be graphs, as long as no solution can take the memory for it.
+
+        And take their times by KernelBench's loop, as long as no solution can slow them down.
+        """
         for name in case.baselines_of(self._baselines):
             if name not in case.kernels and not (name == "torch_compile" and reference.compile_baseline()):
                 reference.mode(name)
+                if self.protocol.as_published:
+                    baseline_as_published(reference, name, self.protocol.as_published)
 
     def _in_processes(self, case: Case, reference: DeviceReference) -> list[str]:
         """Baselines that are timed in processes of their own: existing kernels, and PyTorch where it is no chain.

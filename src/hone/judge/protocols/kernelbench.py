@@ -15,6 +15,7 @@ from hone.judge.cuda.reference import DeviceReference
 from hone.judge.cuda.subject import DeviceSubject
 from hone.records import AsPublished
 
+Version = Literal["v0", "main"]
 MOST_TRIALS, LEAST_TRIALS, PILOT_TRIALS = 100, 10, 3
 SIDE_MS = 1000.0
 """A side's trials take about so long at most."""
@@ -22,7 +23,7 @@ SIDE_MS = 1000.0
 
 def measure_as_published(
     reference: DeviceReference, subject: DeviceSubject, scalars: Sequence[Mapping[str, Any]],
-    baselines: Sequence[str], version: Literal["v0", "main"],
+    baselines: Sequence[str], version: Version,
 ) -> AsPublished:  # fmt: skip
     """Times of a loaded solution and of PyTorch's baselines; `scalars`: one mapping of plain numbers.
 
@@ -36,10 +37,15 @@ def measure_as_published(
     pilot_ms, _ = subject.as_published(PILOT_TRIALS, flush=flush)
     trials = _affordable(pilot_ms)
     solution_ms, wall_ms = subject.as_published(trials, flush=flush)
-    baselines_ms = {name: reference.published_ms(name, PILOT_TRIALS, _affordable, flush=flush) for name in baselines}
+    baselines_ms = {name: baseline_as_published(reference, name, version) for name in baselines}
     return AsPublished(
         version=version, trials=trials, solution_ms=solution_ms, baselines_ms=baselines_ms, solution_wall_ms=wall_ms
     )
+
+
+def baseline_as_published(reference: DeviceReference, name: str, version: Version) -> float:
+    """Mean milliseconds of a call of a baseline, taken once: ask before a solution has left anything on the GPU."""
+    return reference.published_ms(name, PILOT_TRIALS, _affordable, flush=version == "main")
 
 
 def _affordable(call_ms: float) -> int:
