@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from hone.judge.needs import uses_triton
+from hone.judge.needs import compiles_when_run
 from hone.methods.files import read_file, source_files
 from hone.records import Language
 
@@ -53,7 +53,7 @@ def test_a_kernel_is_for_the_problem_of_its_name(path):
     file = read_file(path)
     assert path.stem == f"{file.level}_{file.number}"
     assert file.solution.language is Language.PYTHON
-    assert not uses_triton(file.solution)
+    assert not compiles_when_run(file.solution)
 
 
 @pytest.mark.parametrize("path", PLAIN, ids=lambda path: path.stem)

@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from hone.judge.clocks.graph import NOT_CAPTURED
 from hone.judge.clocks.queued import LAUNCHING_S, queued_runs
-from hone.judge.device.cuda.batches import OTHER_RESULTS
+from hone.judge.device.cuda.batches import NO_WORDS, OTHER_RESULTS
 from hone.judge.device.cuda.side import NOT_LAUNCHED
 from hone.judge.device.cuda.timing import BROKEN_BY_CAPTURES, UNCAPTURED
 from hone.judge.verdict import Verdict
@@ -217,6 +217,16 @@ def test_a_failure_that_the_process_does_not_survive_is_no_reason_to_go_on(bench
     with pytest.raises(Verdict) as caught:
         bench(Dies).measure()
     assert caught.value.status is Status.RUNTIME_ERROR
+
+
+def test_a_failure_without_a_word_is_a_reason_too(bench):
+    class Mute(NotCapturable):
+        def _arm(self, message):
+            answer = super()._arm(message)
+            return {"error": {"kind": "run", "text": ""}} if message["how"] == "queued" else answer
+
+    clock = bench(Mute).measure().clock
+    assert (clock.mode, clock.refused["queued"]) == ("stream", NO_WORDS)
 
 
 # ------------------------------------------------------------------------------ real hosts on a simulated driver

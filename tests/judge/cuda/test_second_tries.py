@@ -7,6 +7,7 @@ import pytest
 
 from hone.judge.case import Case
 from hone.judge.child.cuda.candidate import CandidateHost
+from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.child.cuda.yardsticks import Yardsticks
 from hone.judge.device.cuda import timing
 from hone.judge.device.cuda.bench import DeviceSession
@@ -48,7 +49,8 @@ def session(fake_driver, tmp_path):
         made._drop_references()
         return found
 
-    judge.roles = lambda: [runner.role.split()[0] for runner in zygotes[-1].runners]
+    judge.runners = lambda: zygotes[-1].runners
+    judge.roles = lambda: [runner.role.split()[0] for runner in judge.runners()]
     yield judge
     for zygote in zygotes:
         for runner in zygote.runners:
@@ -189,3 +191,17 @@ def test_the_published_loop_stands_beside_the_credit(session, version):
         assert (published and published.version) == version
         medians = performance.baselines["torch_eager"].latency_ms / performance.solution.latency_ms
         assert performance.speedup("torch_eager") == medians
+
+
+def test_no_solution_is_there_when_the_published_loop_times_baselines(session, monkeypatch):
+    """It could slow them down, for all solutions that come later too."""
+    take, loaded = ReferenceHost._as_published, []
+
+    def watching(host, message):
+        loaded.extend(runner.host._model for runner in session.runners() if isinstance(runner.host, CandidateHost))
+        return take(host, message)
+
+    monkeypatch.setattr(ReferenceHost, "_as_published", watching)
+    protocol = PROTOCOL.model_copy(update={"as_published": "v0"})
+    session(RIGHT, "return torch.sigmoid(x)", protocol=protocol)
+    assert loaded and not any(loaded)

@@ -173,8 +173,9 @@ def test_runs_that_had_not_begun_leave_their_results_in_place_alone(rig):
 
 
 def test_runs_left_out_when_time_counts_are_found(rig):
+    """In the stream, where its calls are counted: a graph holds all of its work or is not used."""
     lazy = (
-        "self.calls = getattr(self, 'calls', 0) + 1; lazy = self.calls > 4 and self.calls % 2 == 0;"
+        "x.sum().item(); self.calls = getattr(self, 'calls', 0) + 1; lazy = self.calls > 4 and self.calls % 2 == 0;"
         "_ = None if lazy else (residual.add_(x), x.copy_(residual * scale[:, None]))"
     )
     made = rig(UPDATE, lazy, names=NAMES, protocol=STRICT.model_copy(update={"audit_every": 1}))

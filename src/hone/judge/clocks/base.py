@@ -29,8 +29,8 @@ class DeviceClock(ABC):
         """What has to succeed, each on new inputs, before batches of so many runs can be timed."""
 
     @abstractmethod
-    def launch(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> None:
-        """What is done before the batch's inputs are made."""
+    def launch(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> str:
+        """What is done before the batch's inputs are made; why that cannot be, empty when it can."""
 
     @abstractmethod
     def run(

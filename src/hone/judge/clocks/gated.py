@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class GatedClock(DeviceClock):
     """None of the side's host code runs between seeing the inputs and the end."""
 
-    def launch(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> None:
+    def launch(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> str:
         """Put the batch behind closed gates."""
-        side.arm(reference, runs, self.mode)
+        return side.arm(reference, runs, self.mode)
 
     def run(
         self, side: DeviceSubject, reference: DeviceReference, runs: int, show: Callable[[], float]

@@ -28,9 +28,10 @@ class ReplayClock(DeviceClock):
             lambda: side.run_open(reference, runs, "graph"),
         )
 
-    def launch(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> None:
+    def launch(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> str:
         """Open the gate of what is launched when its inputs are there."""
         side.open_gates(reference, runs)
+        return ""
 
     def run(
         self, side: DeviceSubject, reference: DeviceReference, runs: int, show: Callable[[], float]

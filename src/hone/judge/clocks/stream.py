@@ -25,8 +25,9 @@ class StreamClock(DeviceClock):
         """Nothing: the correctness trials ran like this."""
         return ()
 
-    def launch(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> None:
+    def launch(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> str:
         """Nothing waits."""
+        return ""
 
     def run(
         self, side: DeviceSubject, reference: DeviceReference, runs: int, show: Callable[[], float]

@@ -29,6 +29,7 @@ STREAM = BatchShape("stream", 1)
 """One run, because inputs are shown to all of a batch's runs at once there, and a launch that does the work of several
 would be quicker than they are."""
 OTHER_RESULTS = "it gives other results there"
+NO_WORDS = "it fails there, without a word"
 
 
 class TimedBatches:
@@ -110,7 +111,7 @@ class TimedBatches:
         """One batch, and its audit while it is stopped; Python's results have to be copied by itself before."""
         subject, clock, runs = self._sides[name], self._clock(name), self._runs(name)
         self._prepare(subject, runs)
-        clock.launch(subject, self._reference, runs)
+        self._launched(name, clock.launch(subject, self._reference, runs))
         self._refresh(subject, runs)
         seen = clock.run(subject, self._reference, runs, self._reveal)
         looks_at = AUDITED_SETS if audit else int(glance)
@@ -123,11 +124,18 @@ class TimedBatches:
                 self._audit(name, looks_at)
         return seen
 
+    def _launched(self, name: str, problem: str) -> None:
+        """A side that could be timed so before, and cannot this time: another way is found for the solution."""
+        if problem and name == SOLUTION:
+            raise OtherResultsError(name, self._shape(name).mode, problem)
+        if problem:
+            raise Verdict(Status.TIMEOUT, problem)
+
     def _last_of_batch(self, name: str) -> None:
         """One batch, of which the last run alone is checked."""
         side, clock, runs = self._sides[name], self._clock(name), self._runs(name)
         self._prepare(side, runs)
-        clock.launch(side, self._reference, runs)
+        self._launched(name, clock.launch(side, self._reference, runs))
         self._refresh(side, runs)
         clock.claim(side, clock.run(side, self._reference, runs, self._reveal))
         side.store()
@@ -164,7 +172,7 @@ class TimedBatches:
             if not side.alive or not verdict.status.resolved or verdict.status is Status.TIMEOUT:
                 raise
             self._reference.open_all_gates()  # launches may still wait there
-            return verdict.detail.strip().rpartition("\n")[2][:200]
+            return verdict.detail.strip().rpartition("\n")[2][:200] or NO_WORDS
 
     def _audit(self, name: str, count: int) -> None:
         """Check outputs of the batch that was just timed: of so many runs, and where it is more than one, both ends."""
@@ -201,7 +209,7 @@ class TimedBatches:
         end, gated = shape.runs, shape.gated
         first = chance.randint(1, max(1, end - 1)) if gated else end
         self._prepare(subject, end)
-        clock.launch(subject, reference, end)
+        self._launched(SOLUTION, clock.launch(subject, reference, end))
         self._refresh(subject, end, values)
         self._reveal()
         if not gated:

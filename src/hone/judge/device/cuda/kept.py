@@ -16,6 +16,7 @@ from hone.judge.device.cuda.trials import DeviceTrials
 from hone.judge.findings import Findings
 from hone.judge.gold import gold_solution
 from hone.judge.procedure import Examination, lenient
+from hone.judge.protocols.kernelbench import baseline_as_published
 from hone.judge.runner import Zygote
 from hone.records import Protocol
 
@@ -63,10 +64,12 @@ class Kept:
         return reference
 
     def _find_ways(self, case: Case, reference: DeviceReference) -> None:
-        """How each baseline is timed: before a solution meets the reference and can make one look wrong."""
+        """How each baseline is timed: before a solution meets the reference and can make one look wrong, or slow."""
         for name in case.baselines_of(self._baselines):
             if name not in case.kernels and not (name == "torch_compile" and reference.compile_baseline()):
                 reference.mode(name)
+                if self._protocol.as_published:
+                    baseline_as_published(reference, name, self._protocol.as_published)
         names = self._in_processes(case, reference)
         start = functools.partial(self._start_baseline, case, reference)
         self._kernels = KernelBaselines(names, start, reference)

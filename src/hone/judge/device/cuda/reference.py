@@ -22,7 +22,7 @@ REGIONS = ("inputs", "outputs", "parameters", "gate")
 SETUP_TIMEOUT_S = 60.0
 """Beside the limit of one forward: what constructors and input generators get."""
 SETTLE_LIMIT_S = 5.0
-GRAPH_BELOW_MS = 100.0
+GRAPH_BELOW_MS = 400.0
 """Shorter runs are captured as graphs where that is possible: in the stream, launching would be part of their time."""
 TRIED_SETS = 2
 NO_MEMORY = "the reference needs more GPU memory than is free"

@@ -32,6 +32,8 @@ RESTLESS = "its graph takes turns on the GPU while it waits"
 NOT_CAPTURED = "it cannot be captured as a graph"
 NOTHING_CAPTURED = "its launches are not captured: they go to the default stream, or to streams of its own"
 NO_ROOM = "there is no memory for a batch of it"
+PUBLISHED_PATIENCE = 5.0
+"""Times what a call of KernelBench's loop took in its first look."""
 QUESTION_S = 2e-4
 """What a question to a process and its answer take at least."""
 REHEARSALS = 3
@@ -159,15 +161,36 @@ class DeviceSubject:
             taken.append(self.store())
         return max(taken)
 
-    def arm(self, reference: DeviceReference, sets: int, mode: Mode = "graph", *, null: bool = False) -> None:
+    def arm(self, reference: DeviceReference, sets: int, mode: Mode = "graph", *, null: bool = False) -> str:
         """Let it put a batch behind its gates, then stop it: none of its host code runs until `collect`.
 
         `graph`: one launch of its graph; `queued`: the launches of all runs; `null`: a graph of as many empty steps.
+        Why its launches do not come to an end behind the gates, which then are open; empty when they do.
         """
         value = reference.close_gates(sets, self._gate)
-        self._ask(self._arming(mode, value, sets if null else 0), SETUP_TIMEOUT_S, "launching a batch")
+        late = self._launch(self._arming(mode, value, sets if null else 0), reference, sets)
         self._freeze("launching a batch")
+        if late:
+            self.collect()
+            return NOT_LAUNCHED
         reference.settle()  # what runs now has not waited for its gate: it may wait for inputs
+        return ""
+
+    def _launch(self, message: dict[str, Any], reference: DeviceReference, sets: int) -> bool:
+        """Whether gates had to be opened before it answered."""
+        late = False
+        try:
+            self._runner.begin(message, SETUP_TIMEOUT_S)
+            try:
+                answer = self._runner.finish(LAUNCHED_WITHIN_S)
+            except RunnerTimeoutError:
+                late = True
+                reference.open_gates(0, sets, 0.0, wait=False)
+                answer = self._runner.finish(SETUP_TIMEOUT_S + self._run_limit_s)
+        except RunnerError as error:
+            raise self._verdict(error, "launching a batch", SETUP_TIMEOUT_S) from None
+        self._check(answer)
+        return late
 
     @staticmethod
     def _arming(mode: Mode, value: int, null: int = 0) -> dict[str, Any]:
@@ -179,22 +202,12 @@ class DeviceSubject:
         Many graphs with parallel branches take their turns on the GPU even while they wait, and a forward that waits
         for the GPU never comes to its end: they cannot be timed behind a gate.
         """
-        problem = ""
-        try:
-            self._runner.begin(self._arming(mode, reference.close_gates(sets, self._gate)), SETUP_TIMEOUT_S)
-            try:
-                answer = self._runner.finish(LAUNCHED_WITHIN_S)
-            except RunnerTimeoutError:
-                problem = NOT_LAUNCHED
-                reference.open_gates(0, sets, 0.0, wait=False)
-                answer = self._runner.finish(SETUP_TIMEOUT_S + self._run_limit_s)
-            else:
-                self._runner.freeze()
-                problem = "" if reference.idle_within(QUIET_WITHIN_S) else RESTLESS
-                reference.open_gates(0, sets, self._run_limit_s)
-        except RunnerError as error:
-            raise self._verdict(error, "launching a batch", SETUP_TIMEOUT_S) from None
-        self._check(answer)
+        value = reference.close_gates(sets, self._gate)
+        problem = NOT_LAUNCHED if self._launch(self._arming(mode, value), reference, sets) else ""
+        if not problem:
+            self._freeze("launching a batch")
+            problem = "" if reference.idle_within(QUIET_WITHIN_S) else RESTLESS
+            reference.open_gates(0, sets, self._run_limit_s)
         claimed_ms, _ = self.collect()
         self.device_run_ms = self.device_run_ms or claimed_ms / sets
         return problem
@@ -285,12 +298,13 @@ class DeviceSubject:
         self._has_run = True
         return seen
 
-    def as_published(self, trials: int, *, flush: bool) -> tuple[float, float]:
+    def as_published(self, trials: int, call_ms: float, *, flush: bool) -> tuple[float, float]:
         """KernelBench's own loop over set 0: mean milliseconds of a call by its own account, and by the judge's clock.
 
-        The latter counts all that the loop does; `flush`: as branch main, which writes over the L2 cache.
+        The latter counts all that the loop does; `flush`: as branch main, which writes over the L2 cache. `call_ms`:
+        what a call takes, as far as that is known.
         """
-        limit_s = SETUP_TIMEOUT_S + (trials + 4) * self._run_limit_s
+        limit_s = SETUP_TIMEOUT_S + 2 * self._run_limit_s + PUBLISHED_PATIENCE * trials * call_ms / 1e3
         try:
             elapsed_ns, answer = self._runner.time_run(
                 {"as_published": True, "trials": trials, "flush": flush}, limit_s

@@ -42,7 +42,9 @@ STREAM_SECONDS = 1.0
 """In the stream, host work is part of the time and spreads by a tenth: turns go on for so long, if there are more."""
 MOST_BATCH_MS = 400.0
 """What a batch of a solution should last at most."""
-FIRST_BATCHES = 6
+LONG_MS = 100.0
+"""Of longer runs the host's work is a small part: a solution is left in the stream, and fewer turns will do."""
+FIRST_BATCHES = 2
 """So often a solution that seems slow is tried, in case its first runs only are."""
 BELOW_FLOOR = 0.95
 CURTAILED = 2
@@ -76,6 +78,7 @@ class DeviceTiming(TimedBatches):
         """The solution is right in single runs, and wrong in batches of several."""
         self._curtailed = False
         """The solution's batches have fewer runs than the baselines' time asks for, so that it is harder to check."""
+        self._long = False
         self._wanted = 1
         """Runs of a batch that the baselines' time asks for."""
         self._samples: dict[str, list[float]] = {}
@@ -116,7 +119,7 @@ class DeviceTiming(TimedBatches):
 
     def enough(self, turns: int, taken_s: float) -> bool:
         """Whether time is up. Where most batches were charged, every turn is taken: it may be the machine's noise."""
-        stream = self._shape(SOLUTION).mode == "stream"
+        stream = self._shape(SOLUTION).mode == "stream" and not self._long
         least = LEAST_STREAM_TURNS if stream else LEAST_TIMED_RUNS
         seconds = max(self._protocol.timing_seconds, STREAM_SECONDS if stream else 0.0)
         charged = bool(self._charges) and statistics.median(self._charges) > 0
@@ -181,7 +184,7 @@ class DeviceTiming(TimedBatches):
         self._gate_ms = reference.gate_ms()  # before the solution's launches can leave anything behind
         shapes = {name: self._shape_of_baseline(name) for name in baselines}
         launching = all(shape.mode == "stream" for shape in shapes.values())
-        if solution_ms <= GRAPH_BELOW_MS or (not launching and self._is_launching(solution_ms)):
+        if solution_ms <= LONG_MS or (not launching and self._is_launching(solution_ms)):
             shapes[SOLUTION] = self._best_shape(SOLUTION)
         self._shapes = shapes
         self._curtailed = CURTAILED * self._runs(SOLUTION) <= self._wanted > 1
@@ -213,6 +216,7 @@ class DeviceTiming(TimedBatches):
         for _ in range(FIRST_BATCHES):
             if solution_ms * run_count(sets, longest_ms) > MOST_BATCH_MS:
                 solution_ms = min(solution_ms, self._first_ms(SOLUTION))
+        self._long = solution_ms > LONG_MS
         self._wanted = wanted = run_count(sets, longest_ms, solution_ms)
         self._sets = max(min(2, sets), min(wanted, math.ceil(MOST_BATCH_MS / max(solution_ms, 1e-3))))
         self._curtailed = wanted > 1  # as long as it is in the stream
