@@ -98,7 +98,8 @@ class DeviceTiming(TimedBatches):
     def bar(self, error: OtherResultsError) -> None:
         """Do without a way of timing in which the solution gives other results."""
         self._allowed.discard(error.mode)
-        self._reasons[SOLUTION, error.mode] = f"{OTHER_RESULTS}: {error.detail}"
+        late = error.detail == NOT_LAUNCHED
+        self._reasons[SOLUTION, error.mode] = error.detail if late else f"{OTHER_RESULTS}: {error.detail}"
 
     def turn(self, *, kept: bool, audit: bool) -> None:
         """One batch of every side; of every kept one of the solution at least one run is audited."""
