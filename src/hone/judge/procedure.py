@@ -11,7 +11,7 @@ from hone.judge.baselines import BaselineFailedError, KernelBaselines
 from hone.judge.case import Case
 from hone.judge.counts import Counts
 from hone.judge.findings import Findings
-from hone.judge.protocols import hone
+from hone.judge.protocols import measure_of
 from hone.judge.stand import Checked, Process, Reference, Timed, Trial, YardstickKind
 from hone.judge.verdict import Verdict
 from hone.records import Distribution, ErrorFigures, Performance, Protocol, Status
@@ -133,10 +133,10 @@ def take_times(
     findings: Findings,
 ) -> Performance:  # fmt: skip
     """All times again, without it, when an existing kernel fails meanwhile."""
-    names = list(usable)
+    names, measure = list(usable), measure_of(protocol.timing_protocol)
     while True:
         try:
-            return hone.measure(stand(), names, protocol)
+            return measure(stand(), names, protocol)
         except BaselineFailedError as error:
             kernels.drop(error)
             names = [name for name in names if name != error.name]

@@ -10,6 +10,7 @@ from typing import Self
 from hone.judge.baselines import BesideError
 from hone.judge.case import Case, check_build
 from hone.judge.findings import Findings
+from hone.judge.protocols import measure_of
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import Protocol, Status
 
@@ -35,6 +36,7 @@ class Session:
 
     def __init__(self, protocol: Protocol, baselines: Sequence[str]) -> None:
         self.protocol = protocol
+        measure_of(protocol.timing_protocol)  # a wrong name is told before anything starts
         self._bench = open_bench(protocol, baselines)
         self._refused: dict[str, Verdict] = {}
         """Id of a workload -> why no solution can be judged on it here."""

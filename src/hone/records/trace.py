@@ -190,6 +190,8 @@ class Protocol(Record):
     precision_factor: float = Field(16.0, gt=1)
     """A solution may be so many times further from the exact result than the reference. Rule `hone`, GPU only."""
     timing: bool = True
+    timing_protocol: str = "hone"
+    """Which runs are timed when: the name of a file in hone/judge/protocols."""
     warmup_runs: int = Field(3, ge=0)
     timing_runs: int = Field(30, ge=1)
     """Upper bound of timed runs of each callable."""
