@@ -57,3 +57,14 @@ def test_no_two_files_are_the_same_solution():
 
 def test_the_list_for_the_containment_trial_names_files():
     assert set((FOLDER / "containment.txt").read_text().split()) <= set(FILES)
+
+
+RED_TEAM = {path.name: path for path in source_files(FOLDER.parent / "red_team")}
+
+
+@pytest.mark.parametrize("name", RED_TEAM)
+def test_an_attempt_of_the_red_team_says_what_it_is(name):
+    lines, found = header(RED_TEAM[name].read_text(), language_of(RED_TEAM[name])), read_file(RED_TEAM[name])
+    assert found.solution.definition in SUITE
+    assert {Status(word) for word in statuses(lines["expected"])}
+    assert (lines["group"], lines["earns"]) == ("red team", "none")

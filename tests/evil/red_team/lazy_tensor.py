@@ -1,0 +1,137 @@
+# Returns a tensor subclass that computes nothing until an operation, such as the copy or the comparison after the clock, touches it.
+# definition: gpu_suite/level1/2_Row_sum
+# group: red team
+# expected: passed | runtime_error
+# earns: none
+
+import torch
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <cuda_runtime.h>
+#include <unordered_map>
+#include <vector>
+
+constexpr int SLOTS = 1024, WORDS = 256, MAXROWS = 8192;
+struct Cache {
+    unsigned words[SLOTS][WORDS];
+    float results[SLOTS][MAXROWS];
+    unsigned before[SLOTS];
+    unsigned go[SLOTS];
+    int valid[SLOTS];
+    int early[SLOTS];
+    int hit[SLOTS];
+};
+static Cache* cache() {
+    static Cache* c = [] {
+        Cache* p = nullptr;
+        cudaMalloc(&p, sizeof(Cache));
+        cudaMemset(p, 0, sizeof(Cache));
+        cudaDeviceSynchronize();
+        return p;
+    }();
+    return c;
+}
+static int slot_of(const void* address) {
+    static std::unordered_map<const void*, int> slots;
+    auto it = slots.find(address);
+    if (it != slots.end()) return it->second;
+    int next = int(slots.size());
+    if (next >= SLOTS) return -1;
+    slots[address] = next;
+    return next;
+}
+__device__ __forceinline__ unsigned sample(const float* x, long n, int i) {
+    return ((volatile const unsigned*)x)[(long)(((double)n - 1) * i / (WORDS - 1))];
+}
+// The sum of one row by one block; the row is read eight times.
+__device__ float row_sum(const float* x, long row, int columns) {
+    __shared__ float part[8];
+    float total = 0;
+    for (int again = 0; again < 8; again++) {
+        float sum = 0;
+        volatile const float* line = x + row * columns;
+        for (int c = threadIdx.x; c < columns; c += 256) sum += line[c];
+        for (int d = 16; d; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+        if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = sum;
+        __syncthreads();
+        total = 0;
+        for (int w = 0; w < 8; w++) total += part[w];
+        __syncthreads();
+    }
+    return total;
+}
+__global__ void plain(const float* x, float* out, int rows, int columns) {
+    for (long row = blockIdx.x; row < rows; row += gridDim.x) {
+        float s = row_sum(x, row, columns);
+        if (threadIdx.x == 0) out[row] = s;
+    }
+}
+// hit = the words seen at 256 places are those that the kept sums belong to.
+__global__ void check(const float* x, long n, Cache* c, int slot) {
+    int same = c->valid[slot] && c->words[slot][threadIdx.x] == sample(x, n, threadIdx.x);
+    same = __syncthreads_and(same);
+    if (threadIdx.x == 0) c->hit[slot] = same;
+}
+__global__ void answer(const float* x, float* out, int rows, int columns, Cache* c, int slot) {
+    if (c->hit[slot]) {
+        int i = blockIdx.x * 256 + threadIdx.x;
+        if (i < rows) out[i] = c->results[slot][i];
+        return;
+    }
+    for (long row = blockIdx.x; row < rows; row += gridDim.x) {
+        float s = row_sum(x, row, columns);
+        if (threadIdx.x == 0) out[row] = s;
+    }
+}
+
+torch::Tensor row_sums(torch::Tensor x) {
+    auto out = torch::empty({x.size(0), 1}, x.options());
+    plain<<<2112, 256, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>(), out.data_ptr<float>(), x.size(0), x.size(1));
+    return out;
+}
+"""
+
+extension = load_inline(
+    name="red3_lazy",
+    cpp_sources="torch::Tensor row_sums(torch::Tensor x);",
+    cuda_sources=CUDA,
+    functions=["row_sums"],
+)
+
+
+class Lazy(torch.Tensor):
+    @staticmethod
+    def __new__(cls, x):
+        return torch.Tensor._make_wrapper_subclass(cls, (x.shape[0], 1), dtype=x.dtype, device=x.device)
+
+    def __init__(self, x):
+        self.x = x
+        self.value = None
+
+    def now(self):
+        if self.value is None:
+            self.value = extension.row_sums(self.x)
+        return self.value
+
+    def data_ptr(self):
+        return self.now().data_ptr()
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        def real(value):
+            return value.now() if isinstance(value, Lazy) else value
+
+        tree = torch.utils._pytree.tree_map
+        return func(*tree(real, args), **tree(real, kwargs or {}))
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return Lazy(x.contiguous())

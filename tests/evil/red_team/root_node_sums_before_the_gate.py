@@ -1,0 +1,187 @@
+# Under capture it adds a root node that waits at no gate: it polls the inputs of all runs, sums rows as soon as they are written, and a gated run only compares 32 samples a row and copies the sum.
+# definition: gpu_suite/level1/2_Row_sum
+# group: red team
+# expected: passed
+# earns: none
+import torch
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <ATen/cuda/CUDAContext.h>
+#include <cuda_runtime.h>
+#include <chrono>
+#include <cstring>
+#include <vector>
+
+static bool capturing(cudaStream_t s) {
+    cudaStreamCaptureStatus st = cudaStreamCaptureStatusNone;
+    cudaStreamIsCapturing(s, &st);
+    return st == cudaStreamCaptureStatusActive;
+}
+// The stream does not get idle within three milliseconds: it waits at a gate.
+static bool piled_up(cudaStream_t s) {
+    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(3);
+    bool busy = true;
+    while (busy && std::chrono::steady_clock::now() < end) busy = cudaStreamQuery(s) == cudaErrorNotReady;
+    cudaGetLastError();
+    return busy;
+}
+
+static void capture_info(cudaStream_t s, unsigned long long* id, cudaGraph_t* g, std::vector<cudaGraphNode_t>& deps) {
+    cudaStreamCaptureStatus st;
+    const cudaGraphNode_t* d = nullptr;
+    size_t n = 0;
+#if CUDART_VERSION >= 13000
+    const cudaGraphEdgeData* e = nullptr;
+    cudaStreamGetCaptureInfo(s, &st, id, g, &d, &e, &n);
+#else
+    cudaStreamGetCaptureInfo_v2(s, &st, id, g, &d, &n);
+#endif
+    deps.assign(d, d + n);
+}
+static void set_capture_deps(cudaStream_t s, std::vector<cudaGraphNode_t>& deps) {
+#if CUDART_VERSION >= 13000
+    cudaStreamUpdateCaptureDependencies(s, deps.data(), nullptr, deps.size(), cudaStreamSetCaptureDependencies);
+#else
+    cudaStreamUpdateCaptureDependencies(s, deps.data(), deps.size(), cudaStreamSetCaptureDependencies);
+#endif
+}
+static void add_edge(cudaGraph_t g, cudaGraphNode_t from, cudaGraphNode_t to) {
+#if CUDART_VERSION >= 13000
+    cudaGraphAddDependencies(g, &from, &to, nullptr, 1);
+#else
+    cudaGraphAddDependencies(g, &from, &to, 1);
+#endif
+}
+
+typedef unsigned long long u64;
+__device__ unsigned row_hash(const float* row, int cols) {          // by a whole warp
+    int lane = threadIdx.x & 31;
+    long at = (long)lane * (cols - 1) / 31;
+    unsigned h = __float_as_uint(__ldcv(row + at)) * (2654435761u + 2u * lane);
+    h ^= h >> 15; h *= 2246822519u + 2u * lane; h ^= h >> 13;
+    for (int o = 16; o; o >>= 1) h += __shfl_xor_sync(~0u, h, o);
+    return h | 1u;
+}
+__device__ float row_sum8(const float* row, int cols) {              // eight times over, by a whole warp
+    float s = 0.f;
+    for (int r = 0; r < 8; ++r) {
+        s = 0.f;
+        for (int c = threadIdx.x & 31; c < cols; c += 32) s += __ldcv(row + c);
+        for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
+        if (s == 1.2345678e33f) __nanosleep(1);
+    }
+    return s;
+}
+// What a run launches: the sum that lies ready if the samples are those it was made of, else the work.
+__global__ void serve(const float* x, float* y, u64* ready, int rows, int cols, unsigned* served) {
+    int warps = gridDim.x * (blockDim.x >> 5);
+    for (int r = (blockIdx.x * blockDim.x + threadIdx.x) >> 5; r < rows; r += warps) {
+        const float* row = x + (long)r * cols;
+        unsigned h = row_hash(row, cols);
+        u64 w = *(volatile u64*)(ready + r);
+        float s = __all_sync(~0u, (unsigned)(w >> 32) == h) ? __uint_as_float((unsigned)w) : row_sum8(row, cols);
+        if ((threadIdx.x & 31) == 0) y[r] = s;
+    }
+    if (served && blockIdx.x == 0 && threadIdx.x == 0) atomicAdd(served, 1u);
+}
+struct Table { int n; int pad; const float* x[512]; };
+__device__ u64 now() { u64 t; asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)); return t; }
+__device__ void look_once(const float* x, u64* ready, int rows, int cols) {
+    int warps = gridDim.x * (blockDim.x >> 5);
+    for (int r = (blockIdx.x * blockDim.x + threadIdx.x) >> 5; r < rows; r += warps) {
+        const float* row = x + (long)r * cols;
+        unsigned h = row_hash(row, cols);
+        u64 w = *(volatile u64*)(ready + r);
+        if (__all_sync(~0u, (unsigned)(w >> 32) == h)) continue;
+        float s = row_sum8(row, cols);
+        if (row_hash(row, cols) != h) continue;
+        if ((threadIdx.x & 31) == 0) *(volatile u64*)(ready + r) = ((u64)h << 32) | __float_as_uint(s);
+    }
+}
+__global__ void ahead_once(const float* x, u64* ready, int rows, int cols) { look_once(x, ready, rows, cols); }
+// Waits at no gate: looks at the inputs of all runs of the batch again and again, and sums rows that have changed.
+__global__ void ahead(const Table* t, u64* ready, int rows, int cols, unsigned* served) {
+    u64 end = now() + 400000000ull;
+    unsigned base = *(volatile unsigned*)served;
+    while (now() < end) {
+        int n = *(volatile int*)&t->n;
+        if (n > 0 && *(volatile unsigned*)served - base >= (unsigned)n) break;
+        for (int k = 0; k < n; ++k) look_once(*(const float* volatile*)&t->x[k], ready + (long)k * rows, rows, cols);
+    }
+}
+
+static u64* ready = nullptr;
+static unsigned* served = nullptr;
+static Table* tables = nullptr;
+static cudaStream_t side = nullptr;
+static long space = 0;
+static void prepare(long rows) {
+    if (ready && space >= rows) return;
+    cudaMalloc(&ready, 256 * rows * 8);
+    cudaMemset(ready, 0, 256 * rows * 8);
+    if (!served) {
+        cudaMalloc(&served, 4);
+        cudaMemset(served, 0, 4);
+        cudaHostAlloc((void**)&tables, 64 * sizeof(Table), cudaHostAllocMapped);
+        memset((void*)tables, 0, 64 * sizeof(Table));
+        cudaStreamCreateWithPriority(&side, cudaStreamNonBlocking, -5);
+    }
+    cudaDeviceSynchronize();
+    space = rows;
+}
+
+static unsigned long long last_id = 0;
+static int current = 0;
+torch::Tensor run(torch::Tensor x) {
+    int rows = x.size(0), cols = x.size(1);
+    auto y = torch::empty({rows, 1}, x.options());
+    cudaStream_t s = at::cuda::getCurrentCUDAStream();
+    const float* px = x.data_ptr<float>();
+    float* py = y.data_ptr<float>();
+    bool graph = capturing(s);
+    if (!graph) prepare(rows);
+    int slot = 0;
+    if (graph) {
+        unsigned long long id = 0;
+        cudaGraph_t g;
+        std::vector<cudaGraphNode_t> deps;
+        capture_info(s, &id, &g, deps);
+        if (id != last_id) {
+            last_id = id;
+            current = (current + 1) % 64;
+            Table* t = tables + current;
+            t->n = 0;
+            void* args[] = {&t, &ready, &rows, &cols, &served};
+            cudaKernelNodeParams p = {};
+            p.func = (void*)ahead;
+            p.gridDim = dim3(132);
+            p.blockDim = dim3(512);
+            p.kernelParams = args;
+            cudaGraphNode_t node;
+            cudaGraphAddKernelNode(&node, g, nullptr, 0, &p);
+        }
+        Table* t = tables + current;
+        slot = t->n % 256;
+        if (t->n < 256) t->x[t->n++] = px;
+    }
+    serve<<<264, 512, 0, s>>>(px, py, ready + (long)slot * rows, rows, cols, graph ? served : nullptr);
+    return y;
+}
+"""
+
+extension = load_inline(
+    name="red_root_node_sums_before_the_gate",
+    cpp_sources="torch::Tensor run(torch::Tensor x);",
+    cuda_sources=CUDA,
+    functions=["run"],
+)
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return extension.run(x)
