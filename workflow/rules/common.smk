@@ -244,7 +244,9 @@ def files_of_experiment(wildcards):
 
 def archive_of_experiment(wildcards):
     """Answers of the archive that the experiment names."""
-    return f"results/archives/{settings.experiments[wildcards.experiment].archive}.jsonl"
+    return (
+        f"results/archives/{settings.experiments[wildcards.experiment].archive}.jsonl"
+    )
 
 
 def prompts_of_turn(wildcards):
