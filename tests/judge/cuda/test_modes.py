@@ -4,10 +4,11 @@ import pytest
 
 from hone.judge.baselines import BesideError
 from hone.judge.device.cuda.timing import DeviceTiming
+from hone.judge.protocols import hone
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
-from .fakes import GPU, Honest
+from .fakes import Honest
 from .test_kernel_baselines import beside
 from .test_kernel_baselines import measure as measure_beside
 from .test_timing import measure
@@ -162,7 +163,7 @@ def test_numbers_that_sometimes_change_accuse_nobody(bench, chain):
         made = bench(run_ms=1.0, chain=chain, scalars=lambda seed: {"factor": seed % 2})
         made.ground.run_ms = 1.0
         timing = DeviceTiming(made.reference, made.subject, made.protocol, [{"factor": 0}])
-        timing.measure(("torch_eager",), GPU)
+        hone.measure(timing, ("torch_eager",), made.protocol)
 
 
 def test_a_solution_whose_graph_has_branches_is_launched_once(bench):

@@ -6,9 +6,8 @@ import subprocess
 import pytest
 
 from hone.judge.child.cuda import native as native_host
-from hone.judge.clocks.graph import NOT_CAPTURED
 from hone.judge.device.cuda.batches import OTHER_RESULTS
-from hone.judge.device.cuda.side import RESTLESS, DeviceSubject
+from hone.judge.device.cuda.side import NOT_CAPTURED, RESTLESS, DeviceSubject
 from hone.records import Status
 
 from .rigs import CHANGING, NUMBER, SETS, armed, captured, refused

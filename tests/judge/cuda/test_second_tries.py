@@ -10,7 +10,6 @@ from hone.judge.child.cuda.candidate import CandidateHost
 from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.child.cuda.yardsticks import Yardsticks
 from hone.judge.device.cuda import timing
-from hone.judge.device.cuda.bench import DeviceSession
 from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.timing import BROKEN_BY_CAPTURES
 from hone.judge.findings import Findings
@@ -19,9 +18,9 @@ from hone.records import Build, BuildStatus, Language, Status
 
 from ..conftest import solution_of, workload_of
 from .bench import free_bytes_for
-from .fakes import GPU, PROTOCOL
+from .fakes import PROTOCOL
 from .rigs import HEAD, OUT, SETS, model, problem
-from .test_kernel_baselines import FakeZygote
+from .sessions import FakeZygote, fake_session
 
 SIGMOID = problem("sigmoid", "return torch.sigmoid(x)", OUT)
 NOTHING = problem("nothing", "return x * 0", OUT)
@@ -36,17 +35,15 @@ def session(fake_driver, tmp_path):
     def judge(*bodies, item=SIGMOID, protocol=PROTOCOL, init=""):
         workload = workload_of(item)
         fake_driver.free_bytes = free_bytes_for(make_device_plan(item, workload, {}), SETS)
-        made = DeviceSession(protocol, ("torch_eager",))
-        made._torch = made._plain = FakeZygote(fake_driver)
-        made._gpu, made._warned = GPU, True
-        zygotes.append(made._torch)
+        zygotes.append(FakeZygote(fake_driver))
+        made = fake_session(zygotes[-1], protocol, ("torch_eager",))
         found = []
         for body in bodies:
             solution = solution_of(item, HEAD + model("ModelNew", body, "x", init), Language.PYTHON)
             build = Build(solution=solution.id, status=BuildStatus.INTERPRETED)
             found.append(Findings())
             made.examine(Case(solution, build, item, workload, tmp_path, {}), found[-1])
-        made._drop_references()
+        made._bench.drop()
         return found
 
     judge.runners = lambda: zygotes[-1].runners

@@ -5,7 +5,7 @@ import torch
 
 from hone.judge.child.cuda import yardsticks
 from hone.judge.child.cuda.yardsticks import Yardsticks
-from hone.judge.device.cuda.trials import Figures
+from hone.judge.procedure import Figures
 from hone.records import Status, Tolerance
 
 from ..conftest import tensor, workload_of
