@@ -34,7 +34,7 @@ from .sessions import FakeZygote, fake_session
 
 # ------------------------------------------------------------------------------------------------ simulated GPU
 
-LONG, SHORT, TINY = 120.0, 0.1, 0.02
+LONG, SHORT, TINY = 450.0, 0.1, 0.02
 MODES = pytest.mark.parametrize(("mode", "run_ms"), [("stream", LONG), ("graph", SHORT)])
 
 

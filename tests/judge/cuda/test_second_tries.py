@@ -13,6 +13,7 @@ from hone.judge.device.cuda import timing
 from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.timing import BROKEN_BY_CAPTURES
 from hone.judge.findings import Findings
+from hone.judge.gold import gold_solution
 from hone.judge.verdict import Verdict
 from hone.records import Build, BuildStatus, Language, Status
 
@@ -25,21 +26,27 @@ from .sessions import FakeZygote, fake_session
 SIGMOID = problem("sigmoid", "return torch.sigmoid(x)", OUT)
 NOTHING = problem("nothing", "return x * 0", OUT)
 RIGHT = "return 1 / (1 + torch.exp(-x))"
+KERNEL = "import ctypes\nLIBRARY = ctypes.CDLL(None)\n"
+"""What a module with a kernel of its own may begin with."""
 
 
 @pytest.fixture
 def session(fake_driver, tmp_path):
-    """Judges bodies of `ModelNew.forward` one after the other; gives findings of each and the processes started."""
+    """Judges bodies of `ModelNew.forward` one after the other, None for the reference; gives the findings of each."""
     zygotes = []
 
-    def judge(*bodies, item=SIGMOID, protocol=PROTOCOL, init=""):
+    def judge(*bodies, item=SIGMOID, protocol=PROTOCOL, init="", head=KERNEL):
         workload = workload_of(item)
         fake_driver.free_bytes = free_bytes_for(make_device_plan(item, workload, {}), SETS)
         zygotes.append(FakeZygote(fake_driver))
         made = fake_session(zygotes[-1], protocol, ("torch_eager",))
         found = []
         for body in bodies:
-            solution = solution_of(item, HEAD + model("ModelNew", body, "x", init), Language.PYTHON)
+            solution = (
+                gold_solution(item)
+                if body is None
+                else solution_of(item, head + HEAD + model("ModelNew", body, "x", init), Language.PYTHON)
+            )
             build = Build(solution=solution.id, status=BuildStatus.INTERPRETED)
             found.append(Findings())
             made.examine(Case(solution, build, item, workload, tmp_path, {}), found[-1])
@@ -177,6 +184,17 @@ def test_a_time_whose_precision_nothing_could_measure_is_a_finding(session, monk
     monkeypatch.setattr(Yardsticks, "_by_rows", lambda *_: None)
     (findings,) = session("return torch.zeros_like(x)", item=NOTHING)
     assert (findings.errors.yardstick, findings.performance.findings) == ("none", ("precision_unchecked",))
+
+
+@pytest.mark.parametrize(("rule", "found"), [("hone", ("no_custom_kernel",)), ("kernelbench", ())])
+def test_a_module_that_leaves_everything_to_pytorch_is_a_finding_of_hones_rule(session, rule, found):
+    (findings,) = session(RIGHT, protocol=PROTOCOL.model_copy(update={"rule": rule}), head="")
+    assert findings.performance.findings == found
+
+
+def test_the_reference_as_its_own_solution_is_meant_to_leave_everything_to_pytorch(session):
+    (findings,) = session(None)
+    assert findings.performance.findings == ()
 
 
 @pytest.mark.parametrize("version", [None, "v0", "main"])
