@@ -120,10 +120,10 @@ def test_without_the_second_clock_its_column_is_empty(tmp_path):
     assert found["own"]["device_speedup"] == pytest.approx(2.0)
 
 
-def test_experiments_on_one_archive_are_compared_in_the_order_of_the_config():
+def test_experiments_on_one_archive_are_compared_in_the_order_of_the_config_else_with_themselves():
     third = {"method": "archive", "archive": "a", "judge": {"name": "eval", "model_mode": "eval"}}
     compared = pairs(world(**COMPARED, third=third).settings)
-    assert [(pair.kernelbench, pair.hone) for pair in compared["a", "mini"]] == [("public", "own"), ("", "third")]
+    assert [(pair.kernelbench, pair.hone) for pair in compared["a", "mini"]] == [("public", "own"), ("third", "third")]
 
 
 def test_published_answers_are_in_no_table_of_a_models_answers(tmp_path):

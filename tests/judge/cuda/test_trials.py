@@ -1,4 +1,4 @@
-"""Trials, and what processes say of themselves, against a simulated GPU."""
+"""Trials on a GPU, and what processes say of themselves, against a simulated GPU."""
 
 import math
 
