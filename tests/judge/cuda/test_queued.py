@@ -14,7 +14,7 @@ from hone.judge.device.cuda.timing import BROKEN_BY_CAPTURES, UNCAPTURED
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
-from .fakes import PROTOCOL, QUEUED_MS, Honest
+from .fakes import PROTOCOL, QUEUED_MS, Honest, result_of
 from .rigs import OUT, SETS, problem, refused, same
 from .test_timing import Ahead, Launching, NotCapturable, SuperBatch, Waits
 
@@ -185,6 +185,36 @@ def test_one_set_says_nothing_about_returned_buffers(bench):
     assert bench(OneBuffer, copies=True, sets=1).measure().findings == ()
 
 
+class OwnGraph(OneBuffer):
+    """Launches a graph of its own, which reads from the addresses of its first call whatever it is given."""
+
+    first = None
+
+    def compute(self, index):
+        self.first = index if self.first is None else self.first
+        self.put(index, result_of(self.device.inputs[self.first]))
+
+
+@pytest.mark.parametrize("captures", [True, False])
+@pytest.mark.parametrize("sets", [2, 16])
+def test_what_is_right_at_its_first_calls_addresses_alone_is_wrong(bench, captures, sets):
+    made = bench(OwnGraph, copies=True, sets=sets)
+    made.process.captures = captures
+    found = refused(made.measure)
+    assert found.status is Status.WRONG_VALUE
+    assert "wrong in a timed run though right before" in found.detail
+
+
+def test_other_addresses_are_looked_at_only_where_a_buffer_is_returned_again(bench):
+    asked_for = {}
+    for solution in (Honest, OneBuffer):
+        made = bench(solution, copies=True)
+        made.measure()
+        runs = [message for message in made.channel.messages if message.get("mode") == "stream"]
+        asked_for[solution] = [message["sets"] for message in runs].count(2)
+    assert asked_for == {Honest: 0, OneBuffer: 1}
+
+
 def test_where_captures_break_a_solution_none_is_made(bench):
     made = bench(run_ms=0.1)
     clock = made.measure(modes=UNCAPTURED).clock
@@ -306,6 +336,15 @@ def test_a_module_that_returns_its_own_buffer_is_timed_run_by_run(rig):
     found = made.measure()
     assert (found.clock.mode, found.clock.runs_per_sample) == ("graph", 1)
     assert found.findings == ("reuses_outputs",)
+
+
+def test_a_module_that_reads_its_first_calls_input_again_is_wrong(rig):
+    made = rig(
+        SIGMOID, "self.x = x if self.x is None else self.x; return self.out.copy_(torch.sigmoid(self.x))",
+        init="self.x = None; self.out = torch.empty(6, 5)",
+    )  # fmt: skip
+    assert made.examine().errors.wrong_fraction == 0.0
+    assert refused(made.measure).status is Status.WRONG_VALUE
 
 
 def test_what_fails_in_a_queue_leaves_nobody_waiting(rig):

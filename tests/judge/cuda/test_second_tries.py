@@ -10,6 +10,7 @@ from hone.judge.child.cuda.candidate import CandidateHost
 from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.child.cuda.yardsticks import Yardsticks
 from hone.judge.device.cuda import timing
+from hone.judge.device.cuda.bench import CudaBench
 from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.timing import BROKEN_BY_CAPTURES
 from hone.judge.findings import Findings
@@ -127,6 +128,13 @@ def test_what_goes_wrong_without_captures_too_is_wrong(session, captures):
     assert session.roles().count("cuda_candidate") == 2
 
 
+def test_a_graph_of_its_own_over_its_first_inputs_is_wrong_without_captures_too(session, captures):
+    body = "self.x = x if self.x is None else self.x; return self.out.copy_(torch.sigmoid(self.x))"
+    with pytest.raises(Verdict, match="wrong in a timed run though right before") as caught:
+        session(body, init="self.x = None; self.out = torch.empty(6, 5)")
+    assert (caught.value.status, session.roles().count("cuda_candidate")) == (Status.WRONG_VALUE, 2)
+
+
 def test_a_changed_input_is_no_work_of_captures(session, captures):
     body = "self.calls += 1; x.add_(1.0 if self.calls > 8 else 0.0)"
     with pytest.raises(Verdict) as caught:
@@ -165,6 +173,39 @@ def test_the_next_solutions_times_are_first_ones_again(session, slow):
     slow(True, False, False)
     first, second = session(RIGHT, "return torch.sigmoid(x)")
     assert (first.performance.clock.attempts, second.performance.clock.attempts) == (2, 1)
+
+
+@pytest.fixture
+def second(monkeypatch):
+    """Lets the second measurement of a solution end with this verdict."""
+    take = CudaBench._take_times
+
+    def ends(verdict):
+        left = [None, verdict]
+
+        def taking(*given):
+            if (raised := left.pop(0)) is not None:
+                raise raised
+            take(*given)
+
+        monkeypatch.setattr(CudaBench, "_take_times", taking)
+
+    return ends
+
+
+def test_what_the_machine_does_the_second_time_leaves_the_first_times(session, slow, second):
+    slow(True, False)
+    second(Verdict(Status.MACHINE_ERROR, "killed"))
+    (findings,) = session(RIGHT)
+    assert (findings.performance.clock.attempts, findings.performance.findings) == (1, ("slow_times",))
+
+
+def test_what_a_solution_does_the_second_time_counts(session, slow, second):
+    slow(True, False)
+    second(Verdict(Status.WRONG_VALUE, "it"))
+    with pytest.raises(Verdict) as caught:
+        session(RIGHT)
+    assert caught.value.status is Status.WRONG_VALUE
 
 
 # ------------------------------------------------------------------------------- findings, KernelBench's own loop
