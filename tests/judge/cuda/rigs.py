@@ -179,6 +179,7 @@ def fake_driver(monkeypatch):
         monkeypatch.setattr(module, "silence", lambda: None)
     monkeypatch.setattr(batches, "Spans", no_spans)
     monkeypatch.setattr(timing, "slow_times", lambda samples: False)  # the driver keeps this machine's time
+    monkeypatch.setattr("hone.judge.clocks.queued.LAUNCHING_S", 60.0)
     monkeypatch.setattr(reference_base, "FLUSH_BYTES", 1 << 12)
     monkeypatch.setattr(batches, "PUBLISHED_FLUSH_BYTES", 1 << 12)
     monkeypatch.setattr(torch.Tensor, "cuda", lambda self: self)
