@@ -56,9 +56,14 @@ def _swept(place: Path) -> None:
     sweep(place)
 
 
+def scratch_folders(place: Path) -> list[Path]:
+    """This host's scratch folders there, of whatever user, with an owner or without."""
+    return list(place.glob(f"hone-*-{_host()}-*"))
+
+
 def sweep(place: Path) -> None:
     """Remove this user's and host's scratch folders whose owners are gone; what cannot be removed stays."""
-    for folder in place.glob(f"hone-*-{_host()}-*"):
+    for folder in scratch_folders(place):
         lock = _open_locked(folder, wait=False)
         if lock is not None:
             if os.fstat(lock).st_uid == os.geteuid():

@@ -72,6 +72,25 @@ def test_rows_go_by_number_and_a_lost_verdict_is_ours(tmp_path):
     assert {(row["status_kernelbench"], row["agrees"], row["cause"]) for row in found} == {("missing", "", "ours")}
 
 
+@pytest.mark.parametrize(
+    ("ours", "as_published", "shown"),
+    [
+        (Status.IMPRECISE, Status.PASSED, "passed"),
+        (Status.PASSED, Status.WRONG_VALUE, "wrong_value"),
+        (Status.WRONG_VALUE, None, "wrong_value"),  # of a judge that looks at nothing else
+    ],
+)
+def test_one_experiment_has_both_verdicts(tmp_path, ours, as_published, shown):
+    made = world(own=COMPARED["own"])
+    made.add_published("correct", {"own": "no_trace"})
+    protocol = made.settings.protocol("own")
+    made._add_trace(made.claims[0].solution, PROBLEM, ours, protocol=protocol, status_as_published=as_published)
+    (row,) = rows(made, tmp_path)
+    assert (row["status_kernelbench"], row["status_hone"]) == (shown, str(ours))
+    assert row["agrees"] == ("yes" if shown == "passed" else "no")
+    assert (row["experiment_kernelbench"], row["experiment_hone"]) == ("own", "own")
+
+
 def test_the_summary_counts_verdicts_and_agreement_of_each_rule(tmp_path):
     made = world()
     made.add_published("correct", {"public": 2.0, "own": Status.IMPRECISE})
@@ -120,10 +139,10 @@ def test_without_the_second_clock_its_column_is_empty(tmp_path):
     assert found["own"]["device_speedup"] == pytest.approx(2.0)
 
 
-def test_experiments_on_one_archive_are_compared_in_the_order_of_the_config():
+def test_experiments_on_one_archive_are_compared_in_the_order_of_the_config_else_with_themselves():
     third = {"method": "archive", "archive": "a", "judge": {"name": "eval", "model_mode": "eval"}}
     compared = pairs(world(**COMPARED, third=third).settings)
-    assert [(pair.kernelbench, pair.hone) for pair in compared["a", "mini"]] == [("public", "own"), ("", "third")]
+    assert [(pair.kernelbench, pair.hone) for pair in compared["a", "mini"]] == [("public", "own"), ("third", "third")]
 
 
 def test_published_answers_are_in_no_table_of_a_models_answers(tmp_path):

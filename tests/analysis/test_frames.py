@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from hone.analysis.frames import CATEGORIES, CATEGORY, build_frame, problems_of
+from hone.analysis.frames import CATEGORIES, CATEGORY, build_frame, problems_of, verdict_of
 from hone.config import load
 from hone.errors import RecordError
 from hone.records import Status, UnsupportedProblem
@@ -71,6 +71,24 @@ def test_a_verdict_comes_before_a_broken_machine_and_all_workloads_count():
     assert frame_of(made)["category"].tolist() == ["unresolved"]
     made.traces.append(trace(made.settings, solution, PROBLEM, Status.WRONG_VALUE, workload="fourth"))
     assert frame_of(made)["category"].tolist() == ["value"]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ((Status.PASSED, Status.PASSED), "passed"),
+        ((Status.PASSED, Status.WRONG_VALUE), "wrong_value"),
+        ((Status.PASSED, None), ""),
+        ((None, Status.WRONG_VALUE), ""),
+    ],
+)
+def test_kernelbenchs_verdict_is_that_of_all_workloads(said, expected):
+    made = world()
+    traces = [
+        trace(made.settings, "s", PROBLEM, workload=f"w{place}", status_as_published=status)
+        for place, status in enumerate(said)
+    ]
+    assert verdict_of(traces, made.settings)["status_as_published"] == expected
 
 
 def test_findings_leave_it_correct_and_credit_no_speedup():

@@ -104,7 +104,7 @@ def test_the_smallest_headers_give_objects_that_work_with_pytorch(tmp_path, monk
     found = build_extension(call, find_tools(), Store(tmp_path), 300)
     assert found.status is BuildStatus.BUILT, found.log
     assert levels == [[CORE], [CORE], []]
-    extension = prebuilt_load_inline({call_key(call): tmp_path / found.artifact})(**call.message())
+    extension = prebuilt_load_inline({call_key(call): tmp_path / found.artifact}, {})(**call.message())
     made, y, total = extension.on_the_host(torch.ones(3, 4), [2, 3])
     assert torch.equal(made, torch.full((2, 3), 2.5, dtype=torch.float64))
     assert torch.equal(y, torch.full((3, 4), 5.0)) and total.item() == 120.0

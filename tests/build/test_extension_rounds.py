@@ -1,5 +1,7 @@
 """Modules whose calls are refused, are made late, or name files: all that they ask for is found, built or refused."""
 
+import threading
+
 import pytest
 
 from hone.build import build_all
@@ -70,6 +72,13 @@ def test_a_module_without_refusals_runs_once(tmp_path, monkeypatch):
     found, runs = built(tmp_path, monkeypatch, CASCADE)
     assert (runs, list(found.extensions.values()), found.refused) == (1, ["k0.so"], {})
     assert not fallback(found)
+
+
+def test_calls_of_a_module_are_built_side_by_side(tmp_path, monkeypatch):
+    barrier = threading.Barrier(2, timeout=30)
+    source = f"{IMPORTS}load_inline('a', 'int f();')\nload_inline('b', 'int g();')\n"
+    found, _ = built(tmp_path, monkeypatch, source, lambda call: barrier.wait() < 0)
+    assert list(found.extensions.values()) == ["a.so", "b.so"]
 
 
 def test_a_module_that_ends_at_a_refusal_says_so(tmp_path, monkeypatch):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import threading
 
 import pytest
 
@@ -16,7 +15,7 @@ from hone.build.extension_sources import FULL, plan_of
 from hone.build.extensions import build_extension, find_tools
 from hone.build.recording import record_calls
 from hone.judge.confinement import FULL as ALL_PARTS
-from hone.records import Build, BuildStatus, Language
+from hone.records import BuildStatus, Language
 from hone.store import Store
 from tests.judge.conftest import scale_definition, solution_of
 
@@ -292,19 +291,6 @@ def test_files_are_those_that_pytorch_would_write():
     (bare,) = plan(call_of("a", "int f();", no_implicit_headers=True, functions=None)).units
     assert bare.text == "int f();\n"
     assert call.name not in str(main.command(find_tools().torch, FULL))
-
-
-def test_calls_of_a_module_are_built_side_by_side(tmp_path, monkeypatch):
-    barrier = threading.Barrier(2, timeout=30)
-
-    def build(call, *_):
-        barrier.wait()
-        return Build(solution=call_key(call), status=BuildStatus.BUILT, artifact=call.name, seconds=3.0)
-
-    monkeypatch.setattr(extensions_module, "build_extension", build)
-    calls = [call_of("a", "x"), call_of("b", "y")]
-    parts = extensions_module._parts(calls, Store(tmp_path), 60)
-    assert [part.artifact for part in parts] == ["a", "b"]
 
 
 CPP = """

@@ -9,10 +9,13 @@ from hone.build.toolchain import cpu_target
 from hone.errors import RecordError
 from hone.judge import case as cases
 from hone.judge import judging
+from hone.judge.case import Case
 from hone.judge.confinement import FULL, Shortfall
 from hone.judge.device.cpu import bench as cpu_bench
+from hone.judge.environment import environment_for
 from hone.judge.gold import gold_solution
 from hone.judge.judging import judge_all
+from hone.judge.verdict import Verdict
 from hone.records import Build, BuildStatus, Language, Status
 
 from .conftest import (
@@ -42,6 +45,42 @@ extern "C" void launch(const float* x, const float* weight, float* out, int64_t 
 def only(traces):
     (trace,) = traces
     return trace
+
+
+class Says:
+    """A session that finds this out about every solution."""
+
+    def __init__(self, status, as_published, device):
+        self.status, self.as_published = status, as_published
+        self.protocol = QUICK.model_copy(update={"device": device})
+
+    def examine(self, _, findings):
+        findings.as_published = self.as_published
+        if self.status is not Status.PASSED:
+            raise Verdict(self.status, "it")
+
+
+@pytest.mark.parametrize(
+    ("status", "found", "published"),
+    [
+        (Status.PASSED, Status.PASSED, Status.PASSED),
+        (Status.PASSED, Status.WRONG_VALUE, Status.WRONG_VALUE),  # right with what is added for rounding
+        (Status.IMPRECISE, Status.PASSED, Status.PASSED),
+        (Status.WRONG_VALUE, Status.PASSED, Status.PASSED),  # on other values
+        (Status.RUNTIME_ERROR, None, Status.RUNTIME_ERROR),  # before any trial
+        (Status.NOT_JUDGED, Status.PASSED, None),
+        (Status.MACHINE_ERROR, None, None),
+    ],
+)
+def test_kernelbenchs_verdict_stands_beside_ours(monkeypatch, status, found, published):
+    item = scale_definition()
+    solution = gold_solution(item)
+    environment = environment_for(QUICK)
+    monkeypatch.setattr(judging, "environment_for", lambda _: environment)
+    case = Case(solution, Build(solution=solution.id, status=BuildStatus.INTERPRETED), item, workload_of(item), None)
+    trace = judging.judge_one(case, Says(status, found, "cuda"))
+    assert (trace.status, trace.status_as_published) == (status, published)
+    assert judging.judge_one(case, Says(status, found, "cpu")).status_as_published is None
 
 
 def test_honest_solutions_pass(bench):

@@ -8,8 +8,19 @@ import time
 import pytest
 
 from hone.records import ErrorFigures, Performance, Status, Timing
-from hone.trials.kills import COLUMNS, differences, failures, kills
+from hone.scratch import ScratchFolder
+from hone.trials.kills import COLUMNS, Judgement, differences, failures, kills
 from hone.trials.processes import GpuWatch, descendants, orphans_come_here, wait_until_gone
+
+
+def test_scratch_folders_are_counted_and_lock_files_are_not(tmp_path, monkeypatch):
+    place = tmp_path / "tmp"
+    (place / "hone-compilers-0-01234567").mkdir(parents=True)
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    found = Judgement(lambda store, output: [], tmp_path)
+    assert found.temporary_files() == 0
+    with ScratchFolder("judge"):
+        assert found.temporary_files() == 1
 
 
 def test_killed_runs_complete_with_the_same_verdicts(place):

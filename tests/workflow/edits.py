@@ -135,7 +135,7 @@ EDITS = (
     Edit("one problem added", Campaign.add_problem),
     Edit("a tolerance", in_config(lambda values: values["sources"]["tiny"]["tolerance"].update(rtol=2.0e-5))),
     Edit("the timing protocol", in_config(lambda values: values["judge"].update(timing_runs=4))),
-    Edit("a module under `judge/`", appended("src/hone/judge/compare.py")),
+    Edit("a module under `judge/`", appended("src/hone/judge/counts.py")),
     Edit("a module under `analysis/`", appended("src/hone/analysis/metrics.py"), planned=True),
     Edit("a module under `gnn/`: the training loop", appended("src/hone/gnn/learner.py"), planned=True),
     Edit("a module under `gnn/`: the sampler's study", appended("src/hone/gnn/study.py"), planned=True),

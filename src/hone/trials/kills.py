@@ -15,6 +15,7 @@ from typing import Any
 from hone.errors import MachineError
 from hone.files import read_records
 from hone.records import Trace
+from hone.scratch import scratch_folders
 from hone.trials.judge_run import command
 from hone.trials.processes import child_environment, descendants, orphans_come_here, wait_until_gone
 from hone.trials.table import Row
@@ -84,8 +85,8 @@ class Judgement:
         return len(list((self.folder / "store" / "traces").glob("*/*.json")))
 
     def temporary_files(self) -> int:
-        """Scratch folders in the folder for temporary files; the lock file of a GPU is there to stay."""
-        return sum(path.is_dir() for path in (self.folder / "tmp").glob("hone-*"))
+        """Scratch folders in the folder for temporary files; lock files of GPUs and compilers are there to stay."""
+        return len(scratch_folders(self.folder / "tmp"))
 
 
 def kills(

@@ -9,6 +9,7 @@ from hone.judge.device.cuda.plan import MEMORY_SHARE, make_device_plan
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import ALL_MODES, DeviceTiming
+from hone.judge.protocols import hone
 from hone.judge.runner import RunnerTimeoutError
 from hone.records import Language, Mode, Performance, Protocol
 
@@ -118,8 +119,8 @@ class Bench:
         for name in baselines:
             if name not in kernels:
                 self.reference.mode(name)
-        timing = DeviceTiming(self.reference, self.subject, self.protocol, [{}], kernels, modes)
-        return timing.measure(baselines, GPU)
+        timing = DeviceTiming(self.reference, self.subject, self.protocol, [{}], kernels, modes, gpu=GPU)
+        return hone.measure(timing, baselines, self.protocol)
 
 
 def clocks(device_of: Callable[[], Device], patch: Any) -> None:

@@ -189,8 +189,11 @@ class FakeDriver:
         """What a call does that cannot be captured, to all graphs that are being captured."""
         self._broken |= set(self._captures)
 
+    def count_captured(self, stream: Any) -> int:
+        return len(self._captures[self._key(stream)])
+
     def captured_steps(self, stream: Any) -> tuple[int, bool]:
-        return len(self._captures[self._key(stream)]), True
+        return self.count_captured(stream), True
 
     def end_capture(self, stream: Any) -> ctypes.c_void_p:
         key = self._key(stream)

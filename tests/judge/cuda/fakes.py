@@ -239,6 +239,8 @@ class Honest:
     # What a solution may do otherwise.
 
     captures = True
+    holds = 1
+    """Launches of each run that its graph holds."""
     queues = True
     """Its launches come to an end though they wait at gates."""
 
@@ -316,7 +318,9 @@ class Honest:
         return {"ok": True}
 
     def _capture(self, _: Any) -> dict[str, Any]:
-        return {"ok": True} if self.captures else {"error": {"kind": "run", "text": "operation not permitted"}}
+        if not self.captures:
+            return {"error": {"kind": "run", "text": "operation not permitted"}}
+        return {"steps": (1 + self.holds) * self.device.count}  # each run behind a gate
 
     def _arm(self, message: dict[str, Any]) -> dict[str, Any]:
         steps, sets = message["null"], self.device.count

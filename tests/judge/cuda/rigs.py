@@ -21,8 +21,10 @@ from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import DeviceTiming
+from hone.judge.device.cuda.trials import DeviceTrials
 from hone.judge.findings import Findings
-from hone.judge.procedure import Figures
+from hone.judge.procedure import Examination
+from hone.judge.protocols import hone
 from hone.judge.verdict import Verdict
 from hone.records import Argument, Language
 
@@ -127,9 +129,9 @@ class Rig:
     def examine(self, trials=4):
         """Findings of all trials."""
         findings = Findings()
-        examination = DeviceExamination(self.reference, self.subject, self.protocol, findings, Figures())
-        examination.check_correctness(trials)
-        self.scalars = examination.scalars
+        stand = DeviceTrials(self.reference, self.subject, findings)
+        Examination(stand, self.protocol, findings).check(trials)
+        self.scalars = stand.scalars
         return findings
 
     def measure(self, baselines=("torch_eager",)):
@@ -137,8 +139,8 @@ class Rig:
         for name in baselines:
             self.reference.mode(name)
         self.examine()
-        self.timing = DeviceTiming(self.reference, self.subject, self.protocol, self.scalars)
-        return self.timing.measure(baselines, GPU)
+        self.timing = DeviceTiming(self.reference, self.subject, self.protocol, self.scalars, gpu=GPU)
+        return hone.measure(self.timing, baselines, self.protocol)
 
     def trial(self, distribution="as_given", seed=5):
         """One trial up to where results are compared."""
@@ -177,6 +179,7 @@ def fake_driver(monkeypatch):
         monkeypatch.setattr(module, "silence", lambda: None)
     monkeypatch.setattr(batches, "Spans", no_spans)
     monkeypatch.setattr(timing, "slow_times", lambda samples: False)  # the driver keeps this machine's time
+    monkeypatch.setattr("hone.judge.clocks.queued.LAUNCHING_S", 60.0)
     monkeypatch.setattr(reference_base, "FLUSH_BYTES", 1 << 12)
     monkeypatch.setattr(batches, "PUBLISHED_FLUSH_BYTES", 1 << 12)
     monkeypatch.setattr(torch.Tensor, "cuda", lambda self: self)
@@ -260,7 +263,7 @@ def captured(made, sets=SETS):
     made.reference.refresh(1, 9, sets)
     made.reference.reveal(0, sets)
     made.subject.prepare(9, [made.reference.scalars] * sets)
-    assert made.subject.capture()
+    assert made.subject.capture(sets) == ""
 
 
 def armed(made, seed, sets=SETS):

@@ -3,12 +3,13 @@
 import ctypes
 
 import pytest
-from hone.judge.device.cpu.trials import Findings
 
 from hone.judge.device.cuda import driver
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import DeviceTiming
-from hone.judge.procedure import Figures
+from hone.judge.device.cuda.trials import DeviceTrials
+from hone.judge.findings import Findings
+from hone.judge.procedure import Examination
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
@@ -349,7 +350,8 @@ def examined_next(made, source):
     subject.attach(made.reference)
     subject.calibrate(made.reference)
     subject.load(made.plan)
-    DeviceExamination(made.reference, subject, made.protocol, Findings(), Figures()).check_correctness(4)
+    findings = Findings()
+    Examination(DeviceTrials(made.reference, subject, findings), made.protocol, findings).check(4)
     return runner.host
 
 

@@ -7,13 +7,15 @@ import types
 import pytest
 
 from hone.errors import MachineError
-from hone.judge import judging
+from hone.judge.case import Case, check_build
+from hone.judge.device.cpu.bench import CpuBench
 from hone.judge.device.cuda import gpu
-from hone.judge.device.cuda.bench import DeviceSession
+from hone.judge.device.cuda.bench import CudaBench
 from hone.judge.device.cuda.gpu import clocks, held_gpu, visible_gpus
+from hone.judge.device.cuda.kept import Kept
 from hone.judge.environment import cuda_environment, environment_for
 from hone.judge.needs import compiles_when_run, lacking_on_gpu
-from hone.judge.session import Case, Session, check_build
+from hone.judge.session import Session, open_bench
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import Build, BuildStatus, Language, Status
 
@@ -110,7 +112,7 @@ def test_without_a_gpu_the_message_names_the_setting(machine, options):
     machine(**options)
     with pytest.raises(MachineError, match=r"judge\.device"):
         environment_for(CUDA)
-    with pytest.raises(MachineError, match=r"judge\.device"), DeviceSession(CUDA, ("torch_eager",)):
+    with pytest.raises(MachineError, match=r"judge\.device"), Session(CUDA, ("torch_eager",)):
         pass
     assert environment_for(QUICK).driver == ""
 
@@ -123,10 +125,11 @@ def test_the_environment_of_a_gpu_is_the_machines_with_its_name(machine):
     assert found.host == environment_for(QUICK).host
 
 
-def test_sessions_are_opened_by_device(machine):
+def test_benches_are_opened_by_device(machine):
     machine(broken=True)
-    assert isinstance(judging.open_session(QUICK, ()), Session)
-    assert isinstance(judging.open_session(CUDA, ()), DeviceSession)
+    with open_bench(QUICK, ()) as found:
+        assert isinstance(found, CpuBench)
+    assert isinstance(open_bench(CUDA, ()), CudaBench)
 
 
 def test_clocks_and_what_holds_them_down(machine):
@@ -305,10 +308,9 @@ def test_a_baseline_that_cannot_be_compiled_costs_that_baseline_only(monkeypatch
         def close(self):
             self.open = False
 
-    monkeypatch.setattr("hone.judge.device.cuda.bench.DeviceReference", Known)
-    session = DeviceSession(QUICK.model_copy(update={"device": "cuda"}), ["torch_eager", "torch_compile"])
-    session._gpu, session._torch = gpu.Gpu("GPU-1", "a GPU", "1", 1), None
-    reference = session._new_reference(None, compiles=True)
+    monkeypatch.setattr("hone.judge.device.cuda.kept.DeviceReference", Known)
+    kept = Kept(None, "GPU-1", QUICK.model_copy(update={"device": "cuda"}), ["torch_eager", "torch_compile"], None)
+    reference = kept._new_reference(None, compiles=True)
     assert [item.compiles for item in found] == made
     assert reference is found[-1] and reference.open and reference.not_compiled == problem
     assert not any(item.open for item in found[:-1])  # it may still answer, or be dead

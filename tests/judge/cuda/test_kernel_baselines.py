@@ -10,13 +10,12 @@ from hone.build.kernels import kernel_solution
 from hone.judge.baselines import BaselineFailedError, BesideError
 from hone.judge.case import Case
 from hone.judge.child.cuda.candidate import CandidateHost
-from hone.judge.child.cuda.native import NativeHost
 from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.clocks.busy import BUSY_BATCHES
-from hone.judge.device.cuda import bench as session_module
-from hone.judge.device.cuda import driver
+from hone.judge.device.cuda import driver, kept
 from hone.judge.device.cuda.batches import STREAM
-from hone.judge.device.cuda.bench import DeviceSession
+from hone.judge.device.cuda.bench import CudaBench
+from hone.judge.device.cuda.kept import Kept
 from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.reference import GRAPH_BELOW_MS
 from hone.judge.device.cuda.sets import BatchShape
@@ -29,13 +28,13 @@ from hone.records import Argument, Build, BuildStatus, Status, Tolerance
 
 from ..conftest import solution_of, tensor, workload_of
 from .bench import FakeRunner, free_bytes_for
-from .fake_driver import HostRunner
 from .fakes import AFTER, GPU, PROTOCOL, QUEUED_MS, Honest
 from .rigs import HONEST, MODES_OF, SETS, problem
+from .sessions import FakeZygote, fake_session
 
 # ------------------------------------------------------------------------------------------------ simulated GPU
 
-LONG, SHORT, TINY = 120.0, 0.1, 0.02
+LONG, SHORT, TINY = 450.0, 0.1, 0.02
 MODES = pytest.mark.parametrize(("mode", "run_ms"), [("stream", LONG), ("graph", SHORT)])
 
 
@@ -278,32 +277,18 @@ def objects(tmp_path_factory):
     return {title: folder / f"{title}.so".replace(" ", "_") for title, *_ in chosen}
 
 
-class FakeZygote:
-    """Starts real hosts in this process, each with streams of its own."""
-
-    def __init__(self, device):
-        self.device, self.runners = device, []
-
-    def spawn(self, role, arenas, confinement):
-        kinds = {"cuda_reference": ReferenceHost, "cuda_native": NativeHost, "cuda_candidate": CandidateHost}
-        self.runners.append(HostRunner(self.device, kinds[role]).spawn(f"{role} {len(self.runners)}", {}, confinement))
-        return self.runners[-1]
-
-    def close(self): ...
-
-
 @pytest.fixture
 def judge(fake_driver, objects, tmp_path):
     """Judges solutions with `upstream` from one of the objects; gives findings and the process that were started."""
-    callback, kept = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_long), []
+    callback, callbacks = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_long), []
     for path in objects.values():
         library = ctypes.CDLL(str(path))
 
         def enqueue(stream, job, library=library):
             fake_driver.enqueue(stream, lambda: library.run_job(job) or True)
 
-        kept.append(callback(enqueue))
-        library.set_enqueue(kept[-1])
+        callbacks.append(callback(enqueue))
+        library.set_enqueue(callbacks[-1])
     zygotes = []
 
     def examine(upstream="right", *solutions, item=ITEM, dtype="float32", protocol=PROTOCOL, wanted=("torch_eager",)):
@@ -312,10 +297,8 @@ def judge(fake_driver, objects, tmp_path):
                     Tolerance(atol=1e-5, rtol=1e-5)}
         )  # fmt: skip
         fake_driver.free_bytes = free_bytes_for(make_device_plan(item, workload, {}), SETS)
-        session = DeviceSession(protocol, (*wanted, "upstream"))
-        session._torch = session._plain = FakeZygote(fake_driver)
-        session._gpu, session._warned = GPU, True
-        zygotes.append(session._torch)
+        zygotes.append(FakeZygote(fake_driver))
+        session = fake_session(zygotes[-1], protocol, (*wanted, "upstream"))
         kernels = {name: built(kernel_solution(item, name), upstream) for name in ("upstream",) if name in item.kernels}
         found = []
         for solution in solutions or (gold_solution(item),):
@@ -325,8 +308,8 @@ def judge(fake_driver, objects, tmp_path):
             findings = Findings()
             session.examine(Case(solution, build, item, workload, tmp_path, kernels), findings)
             found.append(findings)
-        session._drop_references()
-        return found, session._torch.runners
+        session._bench.drop()
+        return found, zygotes[-1].runners
 
     def built(solution, name):
         if name == "refused":
@@ -392,7 +375,7 @@ def test_a_module_whose_graph_has_branches_is_timed_in_a_process_like_a_solution
 def test_a_module_that_fails_in_a_process_of_its_own_is_timed_by_the_reference(judge, monkeypatch, source):
     monkeypatch.setattr(driver, "captured_steps", lambda stream: (3, False))
     broken = gold_solution(ITEM).model_copy(update={"source": f"import torch\n{source}\n"})
-    monkeypatch.setattr(session_module, "gold_solution", lambda definition: broken)
+    monkeypatch.setattr(kept, "gold_solution", lambda definition: broken)
     (findings,), _ = judge("right", gold_solution(ITEM))
     assert findings.remark.startswith("torch_eager is timed by the process that makes inputs: ")
     assert (findings.performance.clock.mode, findings.performance.clock.baseline_modes["torch_eager"]) == (
@@ -441,7 +424,7 @@ def test_a_solution_cannot_take_the_modules_baseline_from_itself_or_others(judge
 
 def test_processes_of_a_reference_that_is_gone_hold_no_memory_when_the_next_one_starts(judge, monkeypatch):
     monkeypatch.setattr(driver, "captured_steps", lambda stream: (3, False))
-    judging, new, alive = DeviceSession._judge, DeviceSession._new_reference, []
+    judging, new, alive = CudaBench._judge, Kept._new_reference, []
 
     def dying(self, case, subject, reference, findings, figures, modes=ALL_MODES):
         judging(self, case, subject, reference, findings, figures, modes)
@@ -449,12 +432,12 @@ def test_processes_of_a_reference_that_is_gone_hold_no_memory_when_the_next_one_
 
     def starting(self, plan, **given):
         alive.append(
-            [runner.role for runner in self._torch.runners if runner.alive and hasattr(runner.host, "_outputs")]
+            [runner.role for runner in self._zygote.runners if runner.alive and hasattr(runner.host, "_outputs")]
         )
         return new(self, plan, **given)
 
-    monkeypatch.setattr(DeviceSession, "_judge", dying)
-    monkeypatch.setattr(DeviceSession, "_new_reference", starting)
+    monkeypatch.setattr(CudaBench, "_judge", dying)
+    monkeypatch.setattr(Kept, "_new_reference", starting)
     item = ITEM.model_copy(update={"kernels": {}})
     judge("right", gold_solution(item), gold_solution(item), item=item)
     assert alive == [[], []]

@@ -7,15 +7,14 @@ import pytest
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from hone.judge.clocks.graph import NOT_CAPTURED
 from hone.judge.clocks.queued import LAUNCHING_S, queued_runs
 from hone.judge.device.cuda.batches import NO_WORDS, OTHER_RESULTS
-from hone.judge.device.cuda.side import NOT_LAUNCHED
+from hone.judge.device.cuda.side import NOT_CAPTURED, NOT_LAUNCHED, NOTHING_CAPTURED
 from hone.judge.device.cuda.timing import BROKEN_BY_CAPTURES, UNCAPTURED
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
-from .fakes import PROTOCOL, QUEUED_MS, Honest
+from .fakes import PROTOCOL, QUEUED_MS, Honest, result_of
 from .rigs import OUT, SETS, problem, refused, same
 from .test_timing import Ahead, Launching, NotCapturable, SuperBatch, Waits
 
@@ -28,7 +27,7 @@ def asked(made):
 
 
 class Eager(Honest):
-    """Launches on a stream that is not captured: its graph is empty."""
+    """One of its launches goes to a stream that is not captured: its graph gives other results."""
 
     def _arm(self, message):
         answer = super()._arm(message)
@@ -37,8 +36,16 @@ class Eager(Honest):
         return answer
 
 
+class AllEager(Honest):
+    """All of its launches do: its graph is empty but for the gates."""
+
+    holds = 0
+
+
 @pytest.mark.parametrize("copies", [False, True])
-@pytest.mark.parametrize(("solution", "why"), [(NotCapturable, NOT_CAPTURED), (Eager, OTHER_RESULTS)])
+@pytest.mark.parametrize(
+    ("solution", "why"), [(NotCapturable, NOT_CAPTURED), (AllEager, NOTHING_CAPTURED), (Eager, OTHER_RESULTS)]
+)
 def test_what_a_graph_does_not_hold_is_timed_as_it_is_launched(bench, solution, why, copies):
     made = bench(solution, run_ms=0.1, copies=copies)
     made.ground.run_ms = 0.2
@@ -178,6 +185,36 @@ def test_one_set_says_nothing_about_returned_buffers(bench):
     assert bench(OneBuffer, copies=True, sets=1).measure().findings == ()
 
 
+class OwnGraph(OneBuffer):
+    """Launches a graph of its own, which reads from the addresses of its first call whatever it is given."""
+
+    first = None
+
+    def compute(self, index):
+        self.first = index if self.first is None else self.first
+        self.put(index, result_of(self.device.inputs[self.first]))
+
+
+@pytest.mark.parametrize("captures", [True, False])
+@pytest.mark.parametrize("sets", [2, 16])
+def test_what_is_right_at_its_first_calls_addresses_alone_is_wrong(bench, captures, sets):
+    made = bench(OwnGraph, copies=True, sets=sets)
+    made.process.captures = captures
+    found = refused(made.measure)
+    assert found.status is Status.WRONG_VALUE
+    assert "wrong in a timed run though right before" in found.detail
+
+
+def test_other_addresses_are_looked_at_only_where_a_buffer_is_returned_again(bench):
+    asked_for = {}
+    for solution in (Honest, OneBuffer):
+        made = bench(solution, copies=True)
+        made.measure()
+        runs = [message for message in made.channel.messages if message.get("mode") == "stream"]
+        asked_for[solution] = [message["sets"] for message in runs].count(2)
+    assert asked_for == {Honest: 0, OneBuffer: 1}
+
+
 def test_where_captures_break_a_solution_none_is_made(bench):
     made = bench(run_ms=0.1)
     clock = made.measure(modes=UNCAPTURED).clock
@@ -260,7 +297,7 @@ def test_a_launch_on_the_default_stream_is_right_and_not_in_its_graph(rig, defau
     made = rig(SIGMOID, "import default_stream; return default_stream.sigmoid(x)")
     found = made.measure()
     assert (found.clock.mode, found.clock.runs_per_sample) == ("queued", SETS)
-    assert found.clock.refused["graph"].startswith(OTHER_RESULTS)
+    assert found.clock.refused["graph"] == NOTHING_CAPTURED
     assert found.findings == ()
 
 
@@ -299,6 +336,15 @@ def test_a_module_that_returns_its_own_buffer_is_timed_run_by_run(rig):
     found = made.measure()
     assert (found.clock.mode, found.clock.runs_per_sample) == ("graph", 1)
     assert found.findings == ("reuses_outputs",)
+
+
+def test_a_module_that_reads_its_first_calls_input_again_is_wrong(rig):
+    made = rig(
+        SIGMOID, "self.x = x if self.x is None else self.x; return self.out.copy_(torch.sigmoid(self.x))",
+        init="self.x = None; self.out = torch.empty(6, 5)",
+    )  # fmt: skip
+    assert made.examine().errors.wrong_fraction == 0.0
+    assert refused(made.measure).status is Status.WRONG_VALUE
 
 
 def test_what_fails_in_a_queue_leaves_nobody_waiting(rig):

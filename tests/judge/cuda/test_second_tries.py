@@ -10,43 +10,48 @@ from hone.judge.child.cuda.candidate import CandidateHost
 from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.child.cuda.yardsticks import Yardsticks
 from hone.judge.device.cuda import timing
-from hone.judge.device.cuda.bench import DeviceSession
+from hone.judge.device.cuda.bench import CudaBench
 from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.timing import BROKEN_BY_CAPTURES
 from hone.judge.findings import Findings
+from hone.judge.gold import gold_solution
 from hone.judge.verdict import Verdict
 from hone.records import Build, BuildStatus, Language, Status
 
 from ..conftest import solution_of, workload_of
 from .bench import free_bytes_for
-from .fakes import GPU, PROTOCOL
+from .fakes import PROTOCOL
 from .rigs import HEAD, OUT, SETS, model, problem
-from .test_kernel_baselines import FakeZygote
+from .sessions import FakeZygote, fake_session
 
 SIGMOID = problem("sigmoid", "return torch.sigmoid(x)", OUT)
 NOTHING = problem("nothing", "return x * 0", OUT)
 RIGHT = "return 1 / (1 + torch.exp(-x))"
+KERNEL = "import ctypes\nLIBRARY = ctypes.CDLL(None)\n"
+"""What a module with a kernel of its own may begin with."""
 
 
 @pytest.fixture
 def session(fake_driver, tmp_path):
-    """Judges bodies of `ModelNew.forward` one after the other; gives findings of each and the processes started."""
+    """Judges bodies of `ModelNew.forward` one after the other, None for the reference; gives the findings of each."""
     zygotes = []
 
-    def judge(*bodies, item=SIGMOID, protocol=PROTOCOL, init=""):
+    def judge(*bodies, item=SIGMOID, protocol=PROTOCOL, init="", head=KERNEL):
         workload = workload_of(item)
         fake_driver.free_bytes = free_bytes_for(make_device_plan(item, workload, {}), SETS)
-        made = DeviceSession(protocol, ("torch_eager",))
-        made._torch = made._plain = FakeZygote(fake_driver)
-        made._gpu, made._warned = GPU, True
-        zygotes.append(made._torch)
+        zygotes.append(FakeZygote(fake_driver))
+        made = fake_session(zygotes[-1], protocol, ("torch_eager",))
         found = []
         for body in bodies:
-            solution = solution_of(item, HEAD + model("ModelNew", body, "x", init), Language.PYTHON)
+            solution = (
+                gold_solution(item)
+                if body is None
+                else solution_of(item, head + HEAD + model("ModelNew", body, "x", init), Language.PYTHON)
+            )
             build = Build(solution=solution.id, status=BuildStatus.INTERPRETED)
             found.append(Findings())
             made.examine(Case(solution, build, item, workload, tmp_path, {}), found[-1])
-        made._drop_references()
+        made._bench.drop()
         return found
 
     judge.runners = lambda: zygotes[-1].runners
@@ -123,6 +128,13 @@ def test_what_goes_wrong_without_captures_too_is_wrong(session, captures):
     assert session.roles().count("cuda_candidate") == 2
 
 
+def test_a_graph_of_its_own_over_its_first_inputs_is_wrong_without_captures_too(session, captures):
+    body = "self.x = x if self.x is None else self.x; return self.out.copy_(torch.sigmoid(self.x))"
+    with pytest.raises(Verdict, match="wrong in a timed run though right before") as caught:
+        session(body, init="self.x = None; self.out = torch.empty(6, 5)")
+    assert (caught.value.status, session.roles().count("cuda_candidate")) == (Status.WRONG_VALUE, 2)
+
+
 def test_a_changed_input_is_no_work_of_captures(session, captures):
     body = "self.calls += 1; x.add_(1.0 if self.calls > 8 else 0.0)"
     with pytest.raises(Verdict) as caught:
@@ -163,6 +175,39 @@ def test_the_next_solutions_times_are_first_ones_again(session, slow):
     assert (first.performance.clock.attempts, second.performance.clock.attempts) == (2, 1)
 
 
+@pytest.fixture
+def second(monkeypatch):
+    """Lets the second measurement of a solution end with this verdict."""
+    take = CudaBench._take_times
+
+    def ends(verdict):
+        left = [None, verdict]
+
+        def taking(*given):
+            take(*given)
+            if (raised := left.pop(0)) is not None:
+                raise raised
+
+        monkeypatch.setattr(CudaBench, "_take_times", taking)
+
+    return ends
+
+
+def test_what_the_machine_does_the_second_time_leaves_the_first_times(session, slow, second):
+    slow(True, False)
+    second(Verdict(Status.MACHINE_ERROR, "killed"))
+    (findings,) = session(RIGHT)
+    assert (findings.performance.clock.attempts, findings.performance.findings) == (1, ("slow_times",))
+
+
+def test_what_a_solution_does_the_second_time_counts(session, slow, second):
+    slow(True, False)
+    second(Verdict(Status.INPUT_CHANGED, "it"))
+    with pytest.raises(Verdict) as caught:
+        session(RIGHT)
+    assert caught.value.status is Status.INPUT_CHANGED
+
+
 # ------------------------------------------------------------------------------- findings, KernelBench's own loop
 
 
@@ -180,6 +225,17 @@ def test_a_time_whose_precision_nothing_could_measure_is_a_finding(session, monk
     monkeypatch.setattr(Yardsticks, "_by_rows", lambda *_: None)
     (findings,) = session("return torch.zeros_like(x)", item=NOTHING)
     assert (findings.errors.yardstick, findings.performance.findings) == ("none", ("precision_unchecked",))
+
+
+@pytest.mark.parametrize(("rule", "found"), [("hone", ("no_custom_kernel",)), ("kernelbench", ())])
+def test_a_module_that_leaves_everything_to_pytorch_is_a_finding_of_hones_rule(session, rule, found):
+    (findings,) = session(RIGHT, protocol=PROTOCOL.model_copy(update={"rule": rule}), head="")
+    assert findings.performance.findings == found
+
+
+def test_the_reference_as_its_own_solution_is_meant_to_leave_everything_to_pytorch(session):
+    (findings,) = session(None)
+    assert findings.performance.findings == ()
 
 
 @pytest.mark.parametrize("version", [None, "v0", "main"])

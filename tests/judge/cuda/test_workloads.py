@@ -2,13 +2,12 @@
 
 import ctypes
 import subprocess
-from types import SimpleNamespace
 
 import pytest
 
 from hone.judge.case import Case
-from hone.judge.device.cuda import bench as session_module
-from hone.judge.device.cuda.bench import DeviceSession
+from hone.judge.device.cuda import kept as kept_module
+from hone.judge.device.cuda.kept import Kept
 from hone.judge.device.cuda.plan import make_device_plan
 from hone.records import Status, Tolerance
 from hone.sources.workloads import moved_bytes
@@ -210,13 +209,12 @@ def test_a_session_holds_the_references_of_one_workload(monkeypatch):
         def close(self):
             alive.remove(self)
 
-    monkeypatch.setattr(session_module, "DeviceReference", Reference)
-    session = DeviceSession(STRICT, ())
-    session._torch, session._gpu = None, SimpleNamespace(uuid=GPU.uuid)
+    monkeypatch.setattr(kept_module, "DeviceReference", Reference)
+    kept = Kept(None, GPU.uuid, STRICT, (), None)
     own, other = workload(SCALE), workload(SCALE, rows=3).model_copy(update={"name": "other"})
 
     def reference(chosen, sizes):
-        return session._reference(Case(None, None, SCALE, chosen, None), sizes)
+        return kept.reference(Case(None, None, SCALE, chosen, None), sizes)
 
     first = reference(own, {})
     assert reference(own, {"rows": 2}) is not first

@@ -5,7 +5,7 @@ import torch
 
 from hone.judge.child.cuda import yardsticks
 from hone.judge.child.cuda.yardsticks import Yardsticks
-from hone.judge.device.cuda.trials import Figures
+from hone.judge.procedure import Figures
 from hone.records import Status, Tolerance
 
 from ..conftest import tensor, workload_of
@@ -130,3 +130,12 @@ def test_one_rounding_moves_every_number_by_about_its_last_bit(dtype):
     assert moved.dtype is dtype
     assert 0 < float(off.max()) <= 2.1 * torch.finfo(dtype).eps
     assert yardsticks._one_rounding(3) == 3
+
+
+def test_what_rounding_explains_is_right_here_and_wrong_by_the_tolerance_alone(rig):
+    tight = workload_of(PRODUCT).model_copy(update={"tolerance": Tolerance(atol=1e-12, rtol=1e-12)})
+    body = "return (x.double() @ self.weight.double()).float()"
+    findings = rig(PRODUCT, body, init=SOLUTIONS_WEIGHT, workload=tight).examine()
+    assert (findings.errors.wrong_fraction, findings.as_published) == (0.0, Status.WRONG_VALUE)
+    loose = rig(PRODUCT, body, init=SOLUTIONS_WEIGHT, workload=loosely(PRODUCT)).examine()
+    assert loose.as_published is Status.PASSED

@@ -1,4 +1,4 @@
-"""Trials, and what processes say of themselves, against a simulated GPU."""
+"""Trials on a GPU, and what processes say of themselves, against a simulated GPU."""
 
 import math
 
@@ -6,8 +6,9 @@ import pytest
 
 from hone.judge.device.cuda.batches import STREAM
 from hone.judge.device.cuda.sets import BatchShape
-from hone.judge.device.cuda.trials import PRECISION_FLOOR, DeviceExamination, Figures
+from hone.judge.device.cuda.trials import PRECISION_FLOOR, DeviceTrials
 from hone.judge.findings import Findings
+from hone.judge.procedure import Examination
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
@@ -19,13 +20,13 @@ LENIENT = MANY.model_copy(update={"rule": "kernelbench"})
 
 
 def examined(made, trials=4):
-    """Findings and figures after the trials."""
-    findings, figures = Findings(), Figures()
-    examination = DeviceExamination(made.reference, made.subject, made.protocol, findings, figures)
+    """Findings after the trials."""
+    findings = Findings()
+    stand = DeviceTrials(made.reference, made.subject, findings)
     try:
-        examination.check_correctness(trials)
+        Examination(stand, made.protocol, findings).check(trials)
     finally:
-        made.findings, made.scalars = findings, examination.scalars
+        made.findings, made.scalars = findings, stand.scalars
     return findings
 
 
