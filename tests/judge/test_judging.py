@@ -83,6 +83,21 @@ def test_kernelbenchs_verdict_stands_beside_ours(monkeypatch, status, found, pub
     assert judging.judge_one(case, Says(status, found, "cpu")).status_as_published is None
 
 
+def test_what_fails_at_held_out_sizes_alone_says_nothing_about_kernelbenchs_rule(monkeypatch):
+    class AtHeldOut(Says):
+        def examine(self, case, findings):
+            findings.only_held_out = True
+            super().examine(case, findings)
+
+    item = scale_definition()
+    environment = environment_for(QUICK)
+    monkeypatch.setattr(judging, "environment_for", lambda _: environment)
+    solution = gold_solution(item)
+    case = Case(solution, Build(solution=solution.id, status=BuildStatus.INTERPRETED), item, workload_of(item), None)
+    trace = judging.judge_one(case, AtHeldOut(Status.WRONG_VALUE, None, "cuda"))
+    assert (trace.status, trace.status_as_published) == (Status.WRONG_VALUE, None)
+
+
 def test_honest_solutions_pass(bench):
     item = scale_definition()
     native, module = bench.judge(item, solution_of(item, SCALE_CPP), gold_solution(item))

@@ -164,7 +164,8 @@ def test_the_published_status_is_by_the_tolerance_alone(as_given, published):
 def test_other_values_and_held_out_sizes_have_no_part_in_the_published_status():
     findings, verdict = check(FakeStand(sparse=trial(1)))
     assert (findings.as_published, verdict.status) == (Status.PASSED, Status.WRONG_VALUE)
-    assert check(FakeStand(place="rows = 7"))[0].as_published is None
+    held_out = check(FakeStand(place="rows = 7"))[0]
+    assert (held_out.as_published, held_out.only_held_out, findings.only_held_out) == (None, True, False)
 
 
 def test_one_wrong_trial_is_enough_whatever_follows():

@@ -19,6 +19,8 @@ class Findings:
     profile: str = ""
     as_published: Status | None = None
     """What KernelBench's rule says of the trials on values as given, whatever stricter ones say."""
+    only_held_out: bool = False
+    """Trials have begun, but none at the workload's own sizes yet."""
     remark: str = ""
     """Something to know about a solution that passed."""
     confinement: tuple[str, ...] = ()

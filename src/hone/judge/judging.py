@@ -119,8 +119,13 @@ def judge_one(case: Case, session: Session) -> Trace:
 
 
 def _as_published(status: Status, findings: Findings) -> Status | None:
-    """By KernelBench's rule, which looks at results on values as given, and adds nothing to the tolerance."""
-    return (findings.as_published or status) if status.resolved else None
+    """By KernelBench's rule, which looks at results on values as given, and adds nothing to the tolerance.
+
+    Nothing is known where it failed at held-out sizes, which come first and which that rule does not have.
+    """
+    if not status.resolved or findings.only_held_out:
+        return None
+    return findings.as_published or status
 
 
 def trace_key(case: Case, protocol: Protocol, baselines: Sequence[str]) -> str:

@@ -55,6 +55,7 @@ class Examination:
 
     def check(self, trials: int) -> None:
         """Trials with seeds drawn from the workload's, distributions in turn; raises Verdict when one is wrong."""
+        self.findings.only_held_out = bool(self.stand.place)
         seeds = random.Random(self.stand.seed)
         strict = self.protocol.rule == "hone"
         chosen: Sequence[Distribution] = self.stand.usable(self.protocol.distributions) if strict else ("as_given",)
