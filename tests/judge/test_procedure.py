@@ -212,7 +212,7 @@ def test_times_are_taken_again_without_a_kernel_that_fails_meanwhile(monkeypatch
             raise BaselineFailedError("upstream", "it crashed")
         return made
 
-    monkeypatch.setattr("hone.judge.procedure.hone.measure", measure)
+    monkeypatch.setattr("hone.judge.procedure.measure_of", lambda _: measure)
     findings, stands = Findings(), iter(("first", "second"))
     kernels = Kernels()
     assert take_times(lambda: next(stands), ("torch_eager", "upstream"), kernels, STRICT, findings) is made
