@@ -8,7 +8,8 @@ from hone.judge.device.cuda.gpu import Clocks
 from hone.judge.device.cuda.plan import MEMORY_SHARE, make_device_plan
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
-from hone.judge.device.cuda.timing import ALL_MODES, DeviceTiming
+from hone.judge.device.cuda.timing import DeviceTiming
+from hone.judge.device.cuda.ways import ALL_MODES
 from hone.judge.protocols import hone
 from hone.judge.runner import RunnerTimeoutError
 from hone.records import Language, Mode, Performance, Protocol

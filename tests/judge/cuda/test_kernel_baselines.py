@@ -20,7 +20,8 @@ from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.reference import GRAPH_BELOW_MS
 from hone.judge.device.cuda.sets import BatchShape
 from hone.judge.device.cuda.side import DeviceSubject
-from hone.judge.device.cuda.timing import ALL_MODES, DeviceTiming
+from hone.judge.device.cuda.timing import DeviceTiming
+from hone.judge.device.cuda.ways import ALL_MODES
 from hone.judge.findings import Findings
 from hone.judge.gold import gold_solution
 from hone.judge.verdict import Verdict

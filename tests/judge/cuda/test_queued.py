@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from hone.judge.clocks.queued import LAUNCHING_S, queued_runs
 from hone.judge.device.cuda.batches import NO_WORDS, OTHER_RESULTS
 from hone.judge.device.cuda.side import NOT_CAPTURED, NOT_LAUNCHED, NOTHING_CAPTURED
-from hone.judge.device.cuda.timing import BROKEN_BY_CAPTURES, UNCAPTURED
+from hone.judge.device.cuda.ways import BROKEN_BY_CAPTURES, UNCAPTURED
 from hone.judge.verdict import Verdict
 from hone.records import Status
 

@@ -12,7 +12,7 @@ from hone.judge.child.cuda.yardsticks import Yardsticks
 from hone.judge.device.cuda import timing
 from hone.judge.device.cuda.bench import CudaBench
 from hone.judge.device.cuda.plan import make_device_plan
-from hone.judge.device.cuda.timing import BROKEN_BY_CAPTURES
+from hone.judge.device.cuda.ways import BROKEN_BY_CAPTURES
 from hone.judge.findings import Findings
 from hone.judge.gold import gold_solution
 from hone.judge.verdict import Verdict

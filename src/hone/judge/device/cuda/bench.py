@@ -16,8 +16,9 @@ from hone.judge.device.cuda.gpu import Gpu, held_gpu, visible_gpus
 from hone.judge.device.cuda.kept import Kept
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
-from hone.judge.device.cuda.timing import ALL_MODES, UNCAPTURED, DeviceTiming
+from hone.judge.device.cuda.timing import DeviceTiming
 from hone.judge.device.cuda.trials import DeviceTrials
+from hone.judge.device.cuda.ways import ALL_MODES, UNCAPTURED
 from hone.judge.findings import Findings
 from hone.judge.gold import gold_solution
 from hone.judge.needs import compiles_when_run
