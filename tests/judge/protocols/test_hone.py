@@ -59,6 +59,17 @@ def test_warm_ups_are_not_kept():
     assert [kept for kept, _ in stand.turns] == [False] * PROTOCOL.warmup_runs + [True] * PROTOCOL.timing_runs
 
 
+def test_warm_ups_take_none_of_the_time(monkeypatch):
+    """A clock on which every turn takes a minute; time is up after `timing_seconds` of turns that count."""
+    stand = FakeStand()
+    monkeypatch.setattr(hone.time, "monotonic", lambda: 60.0 * len(stand.turns))
+    taken = []
+    stand.enough = lambda turns, taken_s: taken.append(taken_s)
+    measure(stand, RARELY)
+    kept = [taken_s for turns, taken_s in enumerate(taken, start=1 - PROTOCOL.warmup_runs) if turns > 0]
+    assert kept == [60.0 * turns for turns in range(PROTOCOL.timing_runs - 1)]  # after the last nothing is asked
+
+
 @pytest.mark.parametrize("enough_after", [None, 3])
 def test_the_last_turn_is_audited(enough_after):
     stand = FakeStand(enough_after=enough_after)

@@ -31,10 +31,11 @@ def measure(stand: Timed, baselines: Sequence[str], protocol: Protocol) -> Perfo
 def _turns(stand: Timed, baselines: Sequence[str], protocol: Protocol) -> Performance:
     stand.begin(baselines)
     chance, turns, last = random.SystemRandom(), -protocol.warmup_runs, False
-    started = time.monotonic()
     stand.audit_apart()
     while not last:
         turns += 1
+        if turns <= 1:
+            started = time.monotonic()  # warm-ups take none of the protocol's time
         if turns > 0 and chance.random() < 1 / protocol.audit_every:
             stand.audit_apart()
         last = turns >= protocol.timing_runs or stand.enough(turns, time.monotonic() - started)
