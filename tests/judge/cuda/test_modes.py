@@ -162,6 +162,28 @@ def test_a_kernel_beside_a_replay_is_rehearsed_with_as_many_runs_as_its_batches_
     assert found.clock.baseline_modes["torch_eager"] == ("graph" if chain else "replay")
 
 
+class BlocksLater(Honest):
+    """Piles up its launches as often as it is tried out, and waits for the GPU when it is timed."""
+
+    captures = False
+    closed = 0
+
+    def _arm(self, message):
+        answer = super()._arm(message)
+        self.closed += message["how"] == "queued" and not self.device.open_ahead
+        return answer | ({"blocked": True} if self.closed > 1 else {})
+
+
+def test_a_kernel_that_fails_in_the_way_it_was_to_be_timed_is_of_no_use(bench):
+    made = bench(run_ms=10.0)
+    made.ground.run_ms = 10.0
+    made.channel.freeze()
+    kernel = beside(made, BlocksLater, 10.0)
+    with pytest.raises(Verdict, match="timed as queued") as caught:
+        DeviceTiming(made.reference, kernel, made.protocol, [{}]).rehearse()
+    assert caught.value.status is Status.RUNTIME_ERROR
+
+
 @pytest.mark.parametrize("chain", [True, False])
 def test_numbers_that_sometimes_change_accuse_nobody(bench, chain):
     for _ in range(8):
