@@ -21,8 +21,6 @@ class DeviceClock(ABC):
     """Times one batch of a side that is a process of its own. The side has been told its arguments and is stopped."""
 
     mode: ClassVar[Mode]
-    captures: ClassVar[bool]
-    """Whether the side's launches are captured as a graph before."""
 
     @abstractmethod
     def attempts(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> Sequence[Attempt]:

@@ -18,7 +18,6 @@ class GraphClock(GatedClock):
     """No host work, and no time for launches."""
 
     mode: ClassVar[Mode] = "graph"
-    captures: ClassVar[bool] = True
 
     def attempts(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> Sequence[Attempt]:
         """Capture; launch with open gates, which brings the graph to the GPU; launch with closed ones."""

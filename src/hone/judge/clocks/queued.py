@@ -26,7 +26,6 @@ class QueuedClock(GatedClock):
     """No host work; the GPU takes up launch by launch."""
 
     mode: ClassVar[Mode] = "queued"
-    captures: ClassVar[bool] = False
 
     def attempts(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> Sequence[Attempt]:
         """Launch with open gates, so that PyTorch has the memory for all results; then with closed ones."""

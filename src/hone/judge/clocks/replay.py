@@ -19,7 +19,6 @@ class ReplayClock(DeviceClock):
     """One launch of the host's is in the time. Always one run: a launch could do the work of several."""
 
     mode: ClassVar[Mode] = "replay"
-    captures: ClassVar[bool] = True
 
     def attempts(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> Sequence[Attempt]:
         """Capture; launch with open gates."""

@@ -19,7 +19,6 @@ class StreamClock(DeviceClock):
     """All host work is in the time. A wrong value here is the solution's."""
 
     mode: ClassVar[Mode] = "stream"
-    captures: ClassVar[bool] = False
 
     def attempts(self, side: DeviceSubject, reference: DeviceReference, runs: int) -> Sequence[Attempt]:
         """Nothing: the correctness trials ran like this."""

@@ -147,7 +147,6 @@ class TimedBatches:
         Its results are audited: those that capture, or let launches pile up, must give what the same calls give else.
         """
         side, clock = self._sides[name], CLOCKS[shape.mode]
-        self._prepare(side, shape.runs)
         for attempt in clock.attempts(side, self._reference, shape.runs):
             self._prepare(side, shape.runs)
             self._refresh(side, shape.runs)
