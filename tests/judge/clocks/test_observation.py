@@ -18,10 +18,12 @@ from hone.judge.clocks.observation import (
     Observation,
     Overhead,
     believable_busy_ms,
+    between,
     floor_ms,
     lower_half,
     slow_times,
     unexplained_ms,
+    usual_overhead,
 )
 
 quickly = settings(max_examples=80, deadline=None)
@@ -183,3 +185,17 @@ def test_the_lower_half_is_the_lower_half_in_order(values):
     assert kept == sorted(set(kept))
     others = [value for place, value in enumerate(values) if place not in kept]
     assert not others or max(values[place] for place in kept) <= min(others)
+
+
+def test_what_empty_batches_take_is_their_median_and_their_noise_what_the_longest_take_more():
+    found = usual_overhead([1.0, 5.0, 2.0], [0.5, 0.25, 0.5])
+    assert (found.wall_ms, found.settle_ms, found.noise_ms) == (2.0, 0.5, 3.0)
+
+
+@pytest.mark.parametrize(("sets", "ms"), [(1, 2.0), (5, 4.0), (9, 6.0)])
+def test_between_one_set_and_all_times_lie_on_a_line(sets, ms):
+    assert between([(1, 2.0), (9, 6.0)], sets) == ms
+
+
+def test_where_there_is_one_set_its_time_is_the_time():
+    assert between([(1, 2.0), (1, 2.5)], 1) == 2.0

@@ -7,6 +7,7 @@ to the process and back. What the judge saw beyond the claim, the usual way and 
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -59,6 +60,18 @@ class Overhead:
     noise_ms: float = 0.0
     """What the longest of the empty batches took beyond the median."""
     collect_ms: float = 0.0
+
+
+def usual_overhead(walls_ms: Sequence[float], settles_ms: Sequence[float]) -> Overhead:
+    """Medians of empty batches, and how far the longest lie above them."""
+    wall_ms, settle_ms = statistics.median(walls_ms), statistics.median(settles_ms)
+    return Overhead(wall_ms, settle_ms, noise_ms=max(walls_ms) - wall_ms + max(settles_ms) - settle_ms)
+
+
+def between(points: Sequence[tuple[int, float]], sets: int) -> float:
+    """On the line through two (sets, milliseconds)."""
+    (_, one_ms), (most, most_ms) = points
+    return one_ms + ((sets - 1) / (most - 1) if most > 1 else 0.0) * (most_ms - one_ms)
 
 
 def unexplained_ms(seen: Observation, usual: Overhead, noise_share: float = MOST_SLACK_SHARE) -> float:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hone.judge.clocks.observation import Observation, Overhead
+from hone.judge.clocks.observation import Observation, Overhead, between, usual_overhead
 from hone.judge.confinement import Confinement
 from hone.judge.device.cuda.plan import DevicePlan
 from hone.judge.device.cuda.reference import REGIONS, DeviceReference, close_all
@@ -124,7 +124,7 @@ class DeviceSubject:
             seen = self._timed({"mode": "null", "sets": min(NULL_SETS, reference.sets)}, reference)
             walls.append(seen.wall_ms - seen.claimed_ms)
             settles.append(seen.settle_ms)
-        self._overhead = _usual(walls, settles)
+        self._overhead = usual_overhead(walls, settles)
         if reference.plan.held_out:
             return
         found = []
@@ -137,13 +137,13 @@ class DeviceSubject:
         if self.copies_outputs:
             self._store_ms = [(sets, self._empty_store(reference, sets)) for sets in (1, reference.sets)]
         walls = [seen.wall_ms - seen.claimed_ms for seen in found]
-        usual = _usual(walls, [seen.settle_ms for seen in found])
+        usual = usual_overhead(walls, [seen.settle_ms for seen in found])
         self._graph_overhead = replace(usual, collect_ms=max(seen.collect_ms for seen in found))
 
     def overhead(self, shape: BatchShape, sets: int) -> Overhead:
         """What `calibrate` found for batches behind gates or in the stream, and for copying the results of a batch."""
         chosen = self._graph_overhead if shape.gated else self._overhead
-        return replace(chosen, store_ms=_between(self._store_ms, sets), early_ms=_between(self._early_ms, sets))
+        return replace(chosen, store_ms=between(self._store_ms, sets), early_ms=between(self._early_ms, sets))
 
     @staticmethod
     def _reveal(reference: DeviceReference, sets: int) -> float:
@@ -400,15 +400,3 @@ class DeviceSubject:
 
     def _verdict(self, error: RunnerError, doing: str, limit_s: float) -> Verdict:
         return verdict_of(error, doing, limit_s=limit_s, kills_before=self._kills_before)
-
-
-def _usual(walls_ms: Sequence[float], settles_ms: Sequence[float]) -> Overhead:
-    """Medians, and how far the longest lie above them."""
-    wall_ms, settle_ms = statistics.median(walls_ms), statistics.median(settles_ms)
-    return Overhead(wall_ms, settle_ms, noise_ms=max(walls_ms) - wall_ms + max(settles_ms) - settle_ms)
-
-
-def _between(points: Sequence[tuple[int, float]], sets: int) -> float:
-    """On the line through two (sets, milliseconds)."""
-    (_, one_ms), (most, most_ms) = points
-    return one_ms + ((sets - 1) / (most - 1) if most > 1 else 0.0) * (most_ms - one_ms)
