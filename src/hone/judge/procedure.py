@@ -5,19 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from hone.judge.baselines import BaselineFailedError, KernelBaselines
 from hone.judge.case import Case
 from hone.judge.counts import Counts
 from hone.judge.findings import Findings
 from hone.judge.protocols import measure_of
-from hone.judge.stand import Checked, Process, Reference, Timed, Trial, YardstickKind
+from hone.judge.stand import Checked, Process, Reference, Timed, Trial
 from hone.judge.verdict import Verdict
-from hone.records import Distribution, ErrorFigures, Performance, Protocol, Status
+from hone.records import Distribution, ErrorFigures, Performance, Protocol, Status, YardstickKind
 
-YARDSTICKS: tuple[YardstickKind, ...] = ("exact", "sliced", "float32", "none")
-"""The best first."""
+YARDSTICKS: tuple[YardstickKind, ...] = get_args(YardstickKind)
 
 
 @dataclass

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from hone.judge.counts import Counts
-from hone.records import Distribution, Mode, Performance
+from hone.records import Distribution, Mode, Performance, YardstickKind
 
 SOLUTION = "solution"
 """Its name among the sides; baselines have their own."""
-YardstickKind = Literal["exact", "sliced", "float32", "none"]
 
 
 class OtherResultsError(Exception):
@@ -96,20 +95,12 @@ class Process(Protocol):
     def copies_outputs(self) -> bool:
         """Python returns tensors; launchers write in place."""
 
-    @property
-    def confinement(self) -> tuple[str, ...]:
-        """What holds it."""
-
     def profile(self) -> str:
         """PyTorch's operator table of one forward; raises Verdict."""
 
 
 class Reference(Protocol):
     """The trusted process."""
-
-    @property
-    def alive(self) -> bool:
-        """Whether it can go on."""
 
     def compile_baseline(self) -> str:
         """Why there is no `torch_compile`, else empty."""

@@ -35,6 +35,7 @@ from hone.records.trace import (
     Status,
     Timing,
     Trace,
+    YardstickKind,
 )
 
 __all__ = [
@@ -91,6 +92,7 @@ __all__ = [
     "Usage",
     "Versioned",
     "Workload",
+    "YardstickKind",
     "canonical_json",
     "digest",
 ]

@@ -44,6 +44,10 @@ Distribution = Literal["as_given", "signed", "wide", "sparse"]
 `sparse`: nine in ten are zero."""
 
 
+YardstickKind = Literal["exact", "sliced", "float32", "none"]
+"""What precision is measured against, the best first."""
+
+
 class ErrorFigures(Record):
     """How far the outputs were from the reference's, over all trials."""
 
@@ -56,7 +60,7 @@ class ErrorFigures(Record):
     """Largest ||got - exact|| / ||exact|| over outputs and value distributions, against the reference in float64."""
     baseline_exact_error: float | None = None
     """The same of the reference in the workload's own data type."""
-    yardstick: Literal["exact", "sliced", "float32", "none"] | None = None
+    yardstick: YardstickKind | None = None
     """What precision was measured against: the reference in float64; the same slice by slice; the reference itself,
     beside its own error under another order of operations; nothing. Absent where precision is not checked."""
 
