@@ -27,9 +27,9 @@ eighths = st.integers(-8000, 8000).map(lambda number: number / 8)
 limits = st.sampled_from([0.0, 1e-4, 0.5])
 
 
-def tally(expected, got, atol=0.0, rtol=0.0, name="out"):
+def tally(expected, got, atol=0.0, rtol=0.0, name="out", slack=0.0):
     found = DeviceTally()
-    found.add(name, expected, got, atol=atol, rtol=rtol)
+    found.add(name, expected, got, atol=atol, rtol=rtol, slack=slack)
     return found
 
 
@@ -55,6 +55,18 @@ def test_floats_are_judged_as_a_plain_loop_does(values, atol, rtol):
     assert found.max_abs_error == max(errors, default=0.0)
     assert found.first_wrong.startswith(f"out[{wrong.index(True)}] is " if any(wrong) else "")
     assert bool(found.first_wrong) == any(wrong)
+
+
+@quickly
+@given(pairs, limits, limits)
+def test_slack_forgives_and_is_left_out_of_the_count_by_tolerance(values, atol, slack):
+    wants = [want for want, _, _ in values]
+    haves = [want if same else have for want, have, same in values]
+    expected, got = torch.tensor(wants, dtype=torch.float64), torch.tensor(haves, dtype=torch.float64)
+    found = tally(expected, got, atol, 0.0, slack=slack)
+    by_tolerance = [is_wrong(want, have, atol, 0.0) for want, have in zip(wants, haves, strict=True)]
+    forgiving = [is_wrong(want, have, atol + slack, 0.0) for want, have in zip(wants, haves, strict=True)]
+    assert (found.wrong_by_tolerance, found.wrong) == (sum(by_tolerance), sum(forgiving))
 
 
 @quickly

@@ -33,7 +33,7 @@ def test_loading_writes_parameters_and_finds_out_about_the_reference(rig):
     assert torch.equal(made.ground._parameters.sets[0]["weight"], weight)
     assert torch.equal(made.host._model.weight, weight)  # as the solution's own
     assert (made.reference.written, made.reference.random, made.reference.scalars) == ([], False, {})
-    assert made.device.rights == [False, True, False, True]
+    assert made.device.rights == [True, True, False, True]
 
 
 def test_written_inputs_numbers_and_chance_are_found(rig):

@@ -17,7 +17,7 @@ from hone.records import AsPublished
 
 Version = Literal["v0", "main"]
 MOST_TRIALS, LEAST_TRIALS, PILOT_TRIALS = 100, 5, 1
-SIDE_MS, LONG_MS = 500.0, 100.0
+SIDE_MS, LONG_MS = 250.0, 100.0
 """A side's trials take about so long at most; one trial is enough for calls that take so long."""
 
 

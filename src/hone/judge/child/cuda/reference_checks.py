@@ -74,10 +74,6 @@ class ReferenceChecks(Yardsticks):
         answer: dict[str, Any] = {"guards": self._guards_hold(), "changed": []}
         if "audit" not in message:
             self._add(tally, 0, message)
-            if any(self._slacks.get(message["distribution"], ())):
-                plain = DeviceTally()
-                self._add(plain, 0, message, slack=False)
-                answer["wrong_by_tolerance"] = plain.wrong
             if self._yardstick is not None:
                 answer["exact_error"] = self._yardstick.error_of(list(self._results(0).values()))
             answer["changed"] = self._changed(0)
@@ -105,19 +101,15 @@ class ReferenceChecks(Yardsticks):
 
     def _add(
         self, tally: DeviceTally, index: int, message: Mapping[str, Any],
-        aside: dict[str, torch.Tensor] | None = None, *, slack: bool = True,
+        aside: dict[str, torch.Tensor] | None = None,
     ) -> None:  # fmt: skip
-        """All results of a set, or what was set aside of them, against what is expected.
-
-        `slack`: beside the tolerance, what an element may be off for rounding.
-        """
+        """All results of a set, or what was set aside of them, against what is expected."""
         tolerance, scaled = message["tolerance"], message["scaled"]
         results = self._results(index) if aside is None else aside
-        none = [0.0] * len(self._expected)
-        slacks = self._slacks.get(message["distribution"], none) if slack else none
-        for (name, have), want, more in zip(results.items(), self._expected, slacks, strict=True):
+        slacks = self._slacks.get(message["distribution"], [0.0] * len(self._expected))
+        for (name, have), want, slack in zip(results.items(), self._expected, slacks, strict=True):
             atol = tolerance["atol"] * (scale_of(want) if scaled else 1.0)
-            tally.add(name, want, have, atol=atol + more, rtol=tolerance["rtol"])
+            tally.add(name, want, have, atol=atol, rtol=tolerance["rtol"], slack=slack)
 
     def _results(self, index: int) -> dict[str, torch.Tensor]:
         """What a solution has left in a set: the outputs, then the inputs that the reference writes to."""

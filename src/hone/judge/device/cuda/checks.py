@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from hone.judge.counts import Counts
@@ -15,11 +17,17 @@ ROUNDING_SLACK = 16.0
 Not times its error at the element itself, which is near zero here and there by chance."""
 
 
+@dataclass
 class DeviceTally(Counts):
     """Counted on the GPU, in the trusted process there."""
 
-    def add(self, name: str, expected: torch.Tensor, got: torch.Tensor, *, atol: float, rtol: float) -> None:
-        """Compare one tensor: |got - expected| <= atol + rtol * |expected|.
+    wrong_by_tolerance: int = 0
+    """Elements that are wrong without any slack."""
+
+    def add(
+        self, name: str, expected: torch.Tensor, got: torch.Tensor, *, atol: float, rtol: float, slack: float = 0.0
+    ) -> None:  # fmt: skip
+        """Compare one tensor: |got - expected| <= atol + slack + rtol * |expected|.
 
         NaN must stand where NaN is expected and nowhere else, infinities likewise with their sign. Integers and
         booleans must be equal to the bit.
@@ -31,30 +39,42 @@ class DeviceTally(Counts):
             want, have = wants[part], gots[part]
             if torch.equal(want.view(_raw(want)), have.view(_raw(want))):  # a tenth of the passes over memory
                 continue
-            wrong = _wrong(self, want, have, atol, rtol)
+            wrong, beyond = _wrong(self, want, have, atol, rtol, slack)
             count = int(wrong.sum())
             if count and not self.first_wrong:
                 at = int(torch.argmax(wrong.to(torch.uint8)))
-                index = torch.unravel_index(torch.tensor(start + at), expected.shape)
+                index = np.unravel_index(start + at, expected.shape)  # PyTorch's own imports for two seconds
                 place = ", ".join(str(int(part)) for part in index)
                 self.first_wrong = f"{name}[{place}] is {_shown(have[at])}, expected {_shown(want[at])}"
             self.wrong += count
+            self.wrong_by_tolerance += int(beyond.sum()) if slack else count
 
 
-def _wrong(tally: DeviceTally, want: torch.Tensor, have: torch.Tensor, atol: float, rtol: float) -> torch.Tensor:
+def _wrong(
+    tally: DeviceTally, want: torch.Tensor, have: torch.Tensor, atol: float, rtol: float, slack: float
+) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+    """Which elements are wrong, with the slack and without; few passes, as results may have a billion elements."""
     if not want.is_floating_point():
-        return want.view(_raw(want)) != have.view(_raw(want))
+        other = want.view(_raw(want)) != have.view(_raw(want))
+        return other, other
     wide = torch.float64 if want.dtype is torch.float64 else torch.float32
     wants, haves = want.to(wide), have.to(wide)
-    finite = wants.isfinite() & haves.isfinite()
-    error = torch.where(finite, (haves - wants).abs(), 0.0)
-    size = wants.abs()
-    limit = atol + rtol * size
-    wrong = torch.where(finite, error > limit, wants != haves) & ~(wants.isnan() & haves.isnan())
+    error = (haves - wants).abs_()
+    finite = None if bool(error.isfinite().all()) else wants.isfinite() & haves.isfinite()
+    if finite is not None:
+        error = torch.where(finite, error, 0.0)
     tally.max_abs_error = max(tally.max_abs_error, float(error.max()))
-    relative = torch.where(finite & (size > atol), error / size, 0.0)
+    size = wants.abs()
+    limit = (size * rtol).add_(atol)
+    beyond = error > limit
+    wrong = error > limit.add_(slack) if slack else beyond
+    if finite is not None:
+        other = (wants != haves) & ~(wants.isnan() & haves.isnan())
+        wrong, beyond = torch.where(finite, wrong, other), torch.where(finite, beyond, other)
+        size = torch.where(finite, size, 0.0)
+    relative = error.div_(size).masked_fill_(size <= atol, 0.0)
     tally.max_rel_error = max(tally.max_rel_error, float(relative.max()))
-    return wrong
+    return wrong, beyond
 
 
 def _raw(tensor: torch.Tensor) -> torch.dtype:

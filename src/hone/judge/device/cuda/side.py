@@ -95,14 +95,13 @@ class DeviceSubject:
         return self._runner.confinement
 
     def attach(self, reference: DeviceReference, *, own_gate: bool = False) -> None:
-        """Map the shared memory: inputs read-only unless the reference writes to them too.
+        """Map the shared memory: parameters read-only, inputs not, so that who writes to them is told so.
 
         `own_gate`: for an existing kernel, whose gate a solution beside it must not reach.
         """
         try:
             self._check(self._runner.finish(SETUP_TIMEOUT_S))
-            lenient = self._protocol.rule == "kernelbench"
-            writable = [bool(reference.written) or lenient, True, False, True]
+            writable = [name != "parameters" for name in REGIONS]
             regions = [reference.regions[name].message() | {"name": name} for name in REGIONS]
             descriptors, self._gate = reference.hand_over(own_gate=own_gate)
             try:
@@ -395,7 +394,7 @@ class DeviceSubject:
         if "out of memory" in text:
             status = Status.OUT_OF_MEMORY
         if "illegal memory access" in text:
-            text += "\n(inputs and parameters cannot be written to)"
+            text += "\n(parameters cannot be written to)"
         raise Verdict(status, text)
 
     def _verdict(self, error: RunnerError, doing: str, limit_s: float) -> Verdict:

@@ -31,6 +31,7 @@ LEAST_STREAM_TURNS = 7
 STREAM_SECONDS = 1.0
 """In the stream, host work is part of the time and spreads by a tenth: turns go on for so long, if there are more."""
 BELOW_FLOOR = 0.95
+CHARGED_SHARE = 0.02
 
 
 class DeviceTiming(Ways):
@@ -81,12 +82,19 @@ class DeviceTiming(Ways):
                 self._samples[name].append(self._per_run(elapsed, name))
 
     def enough(self, turns: int, taken_s: float) -> bool:
-        """Whether time is up. Where most batches were charged, every turn is taken: it may be the machine's noise."""
+        """Whether time is up. Where much was charged, every turn is taken: it may be the machine's noise."""
         stream = self._shape(SOLUTION).mode == "stream" and not self._long
         least = LEAST_STREAM_TURNS if stream else LEAST_TIMED_RUNS
         seconds = max(self._protocol.timing_seconds, STREAM_SECONDS if stream else 0.0)
-        charged = bool(self._charges) and statistics.median(self._charges) > 0
+        charged = bool(self._charges) and self._median_charge() > CHARGED_SHARE * self._median_ms()
         return taken_s >= seconds and turns >= least and not charged
+
+    def _median_charge(self) -> float:
+        return statistics.median(self._charges)
+
+    def _median_ms(self) -> float:
+        """Of the solution."""
+        return statistics.median(self._samples[SOLUTION])
 
     def performance(self) -> Performance:
         """Medians, and what makes them doubtful."""
@@ -103,7 +111,7 @@ class DeviceTiming(Ways):
             source="cupti" if busy else "events", mode=shape.mode, runs_per_sample=shape.runs, refused=refused,
             baseline_modes={name: self._shape(name).mode for name in names[1:]},
             solution_wall_ms=statistics.median(self._walls),
-            charged_ms=0.0 if busy else statistics.median(self._charges),
+            charged_ms=0.0 if busy else self._median_charge(),
             sm_clock_mhz=at.sm_mhz, memory_clock_mhz=at.memory_mhz, throttled=at.throttled,
         )  # fmt: skip
         timings = {name: Timing(samples_ms=tuple((busy or self._samples)[name])) for name in names}
@@ -140,7 +148,7 @@ class DeviceTiming(Ways):
         """
         noisy = {name for name in self._samples if not self._shape(name).gated} | {SOLUTION}
         launching = all(self._shape(name).mode == "stream" for name in self._samples)
-        if launching or statistics.median(self._charges) > 0:
+        if launching or self._median_charge() > 0:
             turns = range(len(self._charges))
             kept = lower_half([math.prod(self._samples[name][turn] for name in noisy) for turn in turns])
             self._charges = [self._charges[turn] for turn in kept]
