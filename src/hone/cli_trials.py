@@ -77,6 +77,9 @@ def public_harness(
     timeout_s: Annotated[float, typer.Option(min=1, help="Limit of each process.")] = 600.0,
     correct_trials: Annotated[int, typer.Option(min=1, help="Of the public evaluation.")] = 5,
     perf_trials: Annotated[int, typer.Option(min=1, help="Of the public evaluation.")] = 100,
+    build_first: Annotated[
+        bool, typer.Option("--build-first", help="Compile all kernels side by side, then evaluate.")
+    ] = False,
 ) -> None:
     """Evaluate the same kernels with the public KernelBench code and with Hone, in turns. Runs them unconfined, too."""
     from hone.trials import harness as trial
@@ -86,7 +89,7 @@ def public_harness(
     chosen = trial.problems(bench, checkout, candidates, trial.problem_names(problems))
     with ScratchFolder("trial") as scratch:
         setting = trial.Setting(
-            bench, config, definitions, checkout, Path(scratch), timeout_s, correct_trials, perf_trials
+            bench, config, definitions, checkout, Path(scratch), timeout_s, correct_trials, perf_trials, build_first
         )
         rows = _written(output, trial.COLUMNS, trial.compare(setting, chosen))
     _report(output, trial.COLUMNS, rows)

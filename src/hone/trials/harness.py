@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,12 @@ from hone.trials.processes import GpuWatch, child_environment
 from hone.trials.table import Row
 
 COLUMNS = (
-    "problem", "harness", "wall_s", "build_s", "judge_s", "gpu_held_s", "verdict", "speedup", "stubbed", "detail",
+    "problem", "harness", "wall_s", "build_s", "judge_s", "gpu_held_s", "verdict", "verdict_as_published", "speedup",
+    "call_ms", "reference_call_ms", "stubbed", "detail",
 )  # fmt: skip
 """`wall_s`: the whole process, imports included. `gpu_held_s`: how long it or its children had the GPU's device file
-open, absent where /proc does not tell. `build_s`: within the public harness its loading of the kernel."""
+open, absent where /proc does not tell. `build_s`: within the public harness its loading of the kernel. `call_ms` and
+`reference_call_ms`: of an eager call by the public harness's loop, in both (`as_published` of Hone's trace)."""
 PROBLEM = re.compile(r"level(\d+)/(\d+)")
 KERNELBENCH, HONE, HONE_CACHED = "kernelbench", "hone", "hone_cached"
 
@@ -57,6 +60,12 @@ class Setting:
     timeout_s: float
     correct_trials: int = 5
     perf_trials: int = 100
+    build_first: bool = False
+    """Compile all kernels before the first evaluation, side by side: no row times a fresh build."""
+
+    def folder(self, problem: Problem) -> Path:
+        """What the processes of a problem share."""
+        return self.scratch / problem.name.replace("/", "_")
 
 
 def problem_names(text: str) -> list[tuple[int, int]]:
@@ -100,45 +109,68 @@ def compare(setting: Setting, chosen: Sequence[Problem]) -> Iterator[Row]:
     """Three rows for each problem, each as soon as it is there; who begins changes from problem to problem.
 
     `kernelbench`: compiles and evaluates, with a fresh build folder; `hone`: with a fresh store; `hone_cached`: with a
-    store that has the build and no trace.
+    store that has the build and no trace. With `build_first` there is no `hone`.
     """
+    for problem in chosen:
+        (setting.folder(problem) / "extensions").mkdir(parents=True)
+    if setting.build_first:
+        _build(setting, chosen)
     for index, problem in enumerate(chosen):
-        folder = setting.scratch / problem.name.replace("/", "_")
-        folder.mkdir(parents=True)
+        folder = setting.folder(problem)
         runs = [_run_kernelbench, _run_hone]
         for run in runs if index % 2 == 0 else reversed(runs):
             yield from run(setting, problem, folder)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run_kernelbench(setting: Setting, problem: Problem, folder: Path) -> Iterator[Row]:
-    request, report = folder / "request.json", folder / "report.json"
+def _build(setting: Setting, chosen: Sequence[Problem]) -> None:
+    """Leave every build where its evaluation looks for it; what cannot be built is told there."""
+    for problem in chosen:
+        kernel = setting.bench.kernel(problem.candidate, problem.definition.name)
+        setting.bench.build([kernel], setting.folder(problem) / "cached")
+    with ThreadPoolExecutor(max(1, len(os.sched_getaffinity(0)) // 2)) as pool:
+        for _ in pool.map(lambda problem: _ask_kernelbench(setting, problem, "build"), chosen):
+            pass
+
+
+def _ask_kernelbench(setting: Setting, problem: Problem, do: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the process spent, and its report. `do`: `build` or `evaluate`."""
+    folder = setting.folder(problem)
+    request, report = folder / f"{do}.json", folder / f"{do}.report.json"
     asked = {
+        "do": do,
         "checkout": str(setting.checkout.absolute()), "original": str(problem.original.absolute()),
         "candidate": str(problem.candidate.absolute()), "build_dir": str((folder / "extensions").absolute()),
         "correct_trials": setting.correct_trials, "perf_trials": setting.perf_trials,
     }  # fmt: skip
     request.write_text(json.dumps(asked), encoding="utf-8")
-    (folder / "extensions").mkdir()
     arguments = [sys.executable, "-P", "-m", "hone.trials.harness_child", str(request), str(report)]
-    spent = run_watched(arguments, folder, KERNELBENCH, setting.timeout_s)
-    found = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else _no_report(spent)
+    spent = run_watched(arguments, folder, f"{KERNELBENCH}_{do}", setting.timeout_s)
+    return spent, json.loads(report.read_text(encoding="utf-8")) if report.is_file() else _no_report(spent)
+
+
+def _run_kernelbench(setting: Setting, problem: Problem, _: Path) -> Iterator[Row]:
+    spent, found = _ask_kernelbench(setting, problem, "evaluate")
     yield {
         "problem": problem.name,
         "harness": KERNELBENCH,
         "wall_s": spent["wall_s"],
         "gpu_held_s": spent["gpu_held_s"],
         "stubbed": " ".join(found.get("stubbed", [])),
+        "verdict_as_published": found.get("verdict"),
         **{name: found.get(name) for name in ("build_s", "verdict", "speedup", "detail")},
+        "call_ms": found.get("runtime_ms"),
+        "reference_call_ms": found.get("reference_ms"),
     }
 
 
 def _run_hone(setting: Setting, problem: Problem, folder: Path) -> Iterator[Row]:
     fresh, cached = folder / "store", folder / "cached"
-    yield _judge(setting, problem, folder, HONE, fresh)
-    cached.mkdir()
-    if (fresh / "builds").is_dir():
-        shutil.copytree(fresh / "builds", cached / "builds")
+    if not setting.build_first:
+        yield _judge(setting, problem, folder, HONE, fresh)
+        cached.mkdir()
+        if (fresh / "builds").is_dir():
+            shutil.copytree(fresh / "builds", cached / "builds")
     yield _judge(setting, problem, folder, HONE_CACHED, cached)
 
 
@@ -153,8 +185,12 @@ def _judge(setting: Setting, problem: Problem, folder: Path, harness: str, store
         return {**row, **_no_report(spent)}
     (trace,) = read_records(output, Trace)
     times = json.loads(judge_run.times_file(output).read_text(encoding="utf-8"))
-    speedup = setting.bench.speedup(trace)
-    return {**row, **times, "verdict": trace.status.value, "speedup": speedup, "detail": trace.detail}
+    row |= times | {"verdict": trace.status.value, "detail": trace.detail, "speedup": setting.bench.speedup(trace)}
+    row["verdict_as_published"] = trace.status_as_published.value if trace.status_as_published else None
+    published = trace.performance.as_published if trace.performance else None
+    if published is not None:
+        row |= {"call_ms": published.solution_ms, "reference_call_ms": published.baselines_ms.get("torch_eager")}
+    return row
 
 
 def run_watched(arguments: Sequence[str], folder: Path, name: str, timeout_s: float) -> dict[str, Any]:

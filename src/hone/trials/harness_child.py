@@ -2,7 +2,8 @@
 
 The repository imports clients of language models that an evaluation never calls. Those that are not installed are
 replaced by stubs, which raise an error when they are called, and listed in the report. Request: `checkout`, `original`
-and `candidate` (paths), `build_dir`, `correct_trials`, `perf_trials`. Nothing confines the candidate here.
+and `candidate` (paths), `build_dir`, `correct_trials`, `perf_trials`, `do`: `evaluate`, or `build` to leave it in the
+build folder. Nothing confines the candidate here.
 """
 
 from __future__ import annotations
@@ -61,10 +62,14 @@ def evaluate(asked: Mapping[str, Any]) -> dict[str, Any]:
     if not torch.cuda.is_available():
         return {"verdict": "not_judged", "detail": "PyTorch finds no GPU"}
     spent: list[float] = []
+    candidate = Path(asked["candidate"]).read_text(encoding="utf-8")
+    if asked["do"] == "build":
+        evaluation.load_custom_model(candidate, {}, asked["build_dir"])
+        return {}
     evaluation.load_custom_model = timed(evaluation.load_custom_model, spent)
     result = evaluation.eval_kernel_against_ref(
         Path(asked["original"]).read_text(encoding="utf-8"),
-        Path(asked["candidate"]).read_text(encoding="utf-8"),
+        candidate,
         measure_performance=True,
         num_correct_trials=asked["correct_trials"],
         num_perf_trials=asked["perf_trials"],
@@ -97,6 +102,8 @@ def summary(result: Any) -> dict[str, Any]:
     answer: dict[str, Any] = {"verdict": _verdict(result, notes), "detail": json.dumps(notes)}
     if result.runtime > 0:
         answer["runtime_ms"] = result.runtime
+    if result.ref_runtime > 0:
+        answer["reference_ms"] = result.ref_runtime
     if result.runtime > 0 and result.ref_runtime > 0:
         answer["speedup"] = result.ref_runtime / result.runtime
     return answer
