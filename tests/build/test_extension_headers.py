@@ -21,7 +21,7 @@ NO_MEMBER = "x.cu: error: namespace torch has no member stft"
         (["x.cu: error: expected a ;"] * 2, [CORE, KERNELS]),
         ([NO_MEMBER, "x.cu: error: 1 is undefined", ""], [CORE, KERNELS, TYPES]),
         ([NO_MEMBER, *(f"x.cu: error: {i} is undefined" for i in range(3))], [CORE, KERNELS, TYPES, FULL]),
-        (["x.cu: error: identifier blokIdx is undefined"] * 2, [CORE, KERNELS]),
+        (["x.cu: error: identifier blokIdx is undefined"] * 3, [CORE, KERNELS, FULL]),
     ],
 )
 def test_larger_headers_are_tried_only_where_they_may_help(tmp_path, monkeypatch, logs, tried):

@@ -67,6 +67,13 @@ def test_what_nobody_built_is_not_run(made, stopped):
         check_extensions(made, solution_of(ITEM, USES, Language.PYTHON))
 
 
+def test_a_module_that_ended_with_a_refused_call_needs_no_process():
+    ended = build(refused={"k": LOG}, log=f"the module raised {building_error(call_of('a', 'b'), LOG)!r}")
+    with pytest.raises(Verdict) as found:
+        check_extensions(ended, solution_of(ITEM, USES, Language.PYTHON))
+    assert (found.value.status, found.value.detail) == (Status.COMPILE_ERROR, FIRST)
+
+
 def test_a_fallback_is_a_finding_under_our_own_rule_only():
     assert with_fallback(PERFORMANCE, REFUSED, QUICK).findings == ("fallback",)
     lenient = QUICK.model_copy(update={"rule": "kernelbench"})

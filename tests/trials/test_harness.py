@@ -74,7 +74,9 @@ def test_only_missing_modules_are_stubbed_and_a_call_is_an_error(monkeypatch):
 
 
 def result(**others):
-    return SimpleNamespace(**{"compiled": True, "correctness": True, "metadata": {}, "runtime": -1.0, "ref_runtime": -1.0, **others})
+    return SimpleNamespace(
+        **{"compiled": True, "correctness": True, "metadata": {}, "runtime": -1.0, "ref_runtime": -1.0, **others}
+    )
 
 
 def test_the_public_result_in_our_words():

@@ -57,7 +57,7 @@ def main(memory_bytes: int) -> None:
     parts = confinement.confine(confined, shared)
     say({"phase": "module", "confinement": parts})
     try:
-        module = load_module("hone_candidate", request["source"])
+        module = load_module("hone_candidate", request["source"], _problem(request["reference"]))
     except BaseException as error:  # noqa: BLE001  the boundary to code that may raise anything
         say({"error": f"{type(error).__name__}: {error}"[:ERROR_CHARACTERS]})
         os._exit(0)
@@ -131,6 +131,16 @@ def _pretend_to_have_a_gpu() -> None:
             return function(*map(elsewhere, given), **chosen)
 
     StayHere().__enter__()  # type: ignore[no-untyped-call]
+
+
+def _problem(source: str) -> Any:
+    """The problem's module; none where it cannot be executed here."""
+    from hone.judge.child.models import load_module
+
+    try:
+        return load_module("hone_reference", source)
+    except BaseException:  # noqa: BLE001  the boundary to code that may raise anything
+        return None
 
 
 def _construct(module: Any, entry_point: str, reference_source: str) -> None:

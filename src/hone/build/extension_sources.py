@@ -34,15 +34,16 @@ BINDINGS = re.compile(r"PYBIND11_|pybind11|\bpy::")
 HEADER = "torch/extension.h"
 ASKS_HEADERS = re.compile(r"^\s*#\s*(?:if|elif|ifdef|ifndef)\b.*\b(?:TORCH|AT|C10|PYBIND11)_", re.MULTILINE)
 """Code that depends on which of PyTorch's macros are there: only its own headers give the right answer."""
-SETS_GRADIENT = re.compile(r"\brequires_grad\b")
-"""at::empty refuses this option, torch::empty takes it: the smaller headers have the former under both names."""
+LARGER = re.compile(r"\brequires_grad\b|\btorch::tensor\s*[({]")
+"""What the smaller headers do not have. at::empty refuses the option, torch::empty takes it: they have the former under
+both names."""
 
 
 def levels_for(text: str) -> tuple[int, ...]:
     """The sets of headers with which a source means what it means with PyTorch's own, smallest first."""
     if ASKS_HEADERS.search(text):
         return (FULL,)
-    return (TYPES, FULL) if SETS_GRADIENT.search(text) else LEVELS
+    return (TYPES, FULL) if LARGER.search(text) else LEVELS
 
 
 @dataclass(frozen=True)

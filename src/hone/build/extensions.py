@@ -14,7 +14,7 @@ from hone.build.compile import Compiled, check_machine, run_compiler, scratch_fo
 from hone.build.extension_call import Call, call_key
 from hone.build.extension_flags import FlagError
 from hone.build.extension_screen import hopeless
-from hone.build.extension_sources import CORE, SLIM, Plan, Unit, levels_for, plan_of
+from hone.build.extension_sources import CORE, FULL, SLIM, Plan, Unit, levels_for, plan_of
 from hone.build.installed_torch import InstalledTorch, installed_torch
 from hone.build.precompiled import precompiled_folder
 from hone.build.toolchain import Toolchain, toolchain_for
@@ -29,7 +29,8 @@ TORCH_LIBRARIES = ("c10", "c10_cuda", "torch_cpu", "torch_cuda", "torch", "torch
 LACKS_HEADER = re.compile(
     r"error.*(has no member|is undefined|not been declared|was not declared|not a member of|incomplete type"
     r"|does not name|cannot open source file|[Nn]o such file|must be a class or namespace|is not a template"
-    r"|is ambiguous|not a type name|no instance of|no matching function|explicit type is missing|identifier)"
+    r"|is ambiguous|not a type name|no instance of|no matching function|explicit type is missing|identifier"
+    r"|no suitable|no operator|cannot convert|could not convert|invalid conversion|invalid use of|cannot be used)"
 )
 
 
@@ -118,13 +119,16 @@ def _compile_unit(unit: Unit, tools: Tools, store: Store, scratch: Path, timeout
     """
     folder = Path(tempfile.mkdtemp(dir=scratch))
     write_source(folder / unit.file, unit.text)
-    compiled, spent_s, errors = None, 0.0, ""
+    compiled, spent_s, errors, alike = None, 0.0, "", False
     for level in levels_for(unit.text):
+        if alike and level != FULL:  # what two sets do not have, a third one will hardly have
+            continue
         compiled = _try(unit, level, tools, store, folder, max(timeout_s - spent_s, 0.01))
         spent_s += compiled.seconds
-        before, errors = errors, "\n".join(line for line in compiled.log.splitlines() if "error" in line)
-        if compiled.artifact or compiled.timed_out or _is_final(level, errors, before):
+        if compiled.artifact or compiled.timed_out or _is_final(level, compiled.log):
             break
+        before, errors = errors, "\n".join(line for line in compiled.log.splitlines() if "error" in line)
+        alike = errors == before
     assert compiled is not None
     if compiled.breakdown:
         toolchain = tools.nvcc if unit.program == tools.nvcc.program else tools.gxx
@@ -132,9 +136,12 @@ def _compile_unit(unit: Unit, tools: Tools, store: Store, scratch: Path, timeout
     return replace(compiled, seconds=spent_s)
 
 
-def _is_final(level: int, errors: str, before: str) -> bool:
-    """Whether larger headers would not help. The smallest replace some of CUDA's too, so they never refuse alone."""
-    return level != CORE and (not LACKS_HEADER.search(errors) or errors == before)
+def _is_final(level: int, log: str) -> bool:
+    """Whether larger headers would not help: what a header may declare is refused with PyTorch's own alone.
+
+    The smallest replace some of CUDA's too, so they never refuse alone.
+    """
+    return level != CORE and not LACKS_HEADER.search(log)
 
 
 def _try(unit: Unit, level: int, tools: Tools, store: Store, folder: Path, timeout_s: float) -> Compiled:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from hone.build.extension_call import NOT_BUILT
 from hone.build.outcome import UNSEEN, fallback, first_refusal, is_refusal, module_raised, unbuilt
-from hone.judge.verdict import UnsuitedVerdict
+from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import Build, Performance, Protocol, Solution, Status
 
 
 def check_extensions(build: Build, solution: Solution) -> None:
     """Raises Verdict where nobody built the module's extensions: what would be judged is not what was written.
 
-    A module that raised before it came to them may raise again, which is a verdict; else see `settled`.
+    A module that raised before it came to them may raise again, which is a verdict; else see `settled`. One that ended
+    with a refused call where its calls were recorded would end so again: no process is needed for that.
     """
+    if is_refusal(build, build.log):
+        raise Verdict(Status.COMPILE_ERROR, first_refusal(build))
     if unbuilt(build, solution) and not module_raised(build):
         raise UnsuitedVerdict(UNSEEN)
 

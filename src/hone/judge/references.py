@@ -33,6 +33,8 @@ def check_reference(answer: dict[str, Any], no_memory: str) -> None:
         return
     if error["kind"] == "memory":
         raise Verdict(Status.NOT_JUDGED, no_memory)
+    if error["kind"] == "state":
+        raise Verdict(Status.NOT_JUDGED, error["text"])
     if "missing" in error:
         raise Verdict(Status.NOT_JUDGED, f"the reference needs '{error['missing']}', which is not installed")
     raise Verdict(Status.MACHINE_ERROR, f"the reference failed: {error['text']}")

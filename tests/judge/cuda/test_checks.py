@@ -69,6 +69,14 @@ def test_slack_forgives_and_is_left_out_of_the_count_by_tolerance(values, atol, 
     assert (found.wrong_by_tolerance, found.wrong) == (sum(by_tolerance), sum(forgiving))
 
 
+def test_what_is_near_the_exact_result_is_right_however_far_the_reference_is():
+    found = DeviceTally()
+    expected, got = torch.tensor([1.5, 1.5, 1.5, 1.0]), torch.tensor([1.0, 2.0, NAN, 1.0])
+    found.add("out", expected, got, atol=1e-3, rtol=0.0, exact=torch.ones(4, dtype=torch.float64))
+    assert (found.wrong, found.wrong_by_tolerance) == (2, 3)
+    assert found.first_wrong.startswith("out[1] is 2")
+
+
 @quickly
 @given(pairs)
 def test_what_is_equal_to_the_bit_is_right_whatever_it_is(values):

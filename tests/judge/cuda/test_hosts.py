@@ -179,3 +179,24 @@ def test_chance_is_no_excuse_for_wrong_values(rig):
 def test_a_smaller_number_format_is_imprecise(rig):
     made = rig(SCALE, "return torch.sigmoid(x.half()).float() * self.weight", init=NORMAL)
     assert refused(made.examine).status in (Status.WRONG_VALUE, Status.IMPRECISE)
+
+
+# ------------------------------------------------------------------------ what KernelBench's harness gives and takes
+
+
+def test_a_solution_finds_the_names_of_the_problem_as_in_the_public_harness(rig):
+    made = rig(SCALE, source="class ModelNew(Model):\n    columns = COLUMNS\n")
+    assert made.host._model.columns == 5
+    made.examine()
+
+
+def test_what_a_solution_keeps_in_half_precision_stays_so(rig):
+    body = "return (torch.sigmoid(x) * self.weight.float())"
+    made = rig(SCALE, body, init="self.weight = nn.Parameter(torch.randn(5).half())")
+    assert made.host._model.weight.dtype is torch.float16
+
+
+def test_a_reference_that_keeps_a_state_is_no_problem_for_two_processes(rig):
+    item = problem("counts", "self.runs += 1; return x * self.runs", OUT, init="self.runs = 0")
+    found = refused(lambda: rig(item, "return x"))
+    assert (found.status, "keeps a state" in found.detail) == (Status.NOT_JUDGED, True)

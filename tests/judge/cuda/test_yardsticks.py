@@ -139,3 +139,60 @@ def test_what_rounding_explains_is_right_here_and_wrong_by_the_tolerance_alone(r
     assert (findings.errors.wrong_fraction, findings.as_published) == (0.0, Status.WRONG_VALUE)
     loose = rig(PRODUCT, body, init=SOLUTIONS_WEIGHT, workload=loosely(PRODUCT)).examine()
     assert loose.as_published is Status.PASSED
+
+
+# ------------------------------------------------------------------ references that are less precise than solutions
+
+OFF_AT_ONE = "y = x * 1.0; y[0, 0] += 0.05 * (x.dtype == torch.float32); return y"
+"""A reference whose error is all in one element, as one of TF32 products has it where they cancel."""
+LARGE = {"axes": {"rows": 60, "columns": 50}, "given": "[torch.randn(60, 50) + 3]"}
+TIGHT = Tolerance(atol=1e-4, rtol=1e-4)
+
+
+def test_what_is_near_to_the_exact_result_is_right_and_wrong_as_published(rig):
+    item = problem("off_at_one", OFF_AT_ONE, OUT, **LARGE)
+    made = rig(item, "return x * 1.0", workload=workload_of(item).model_copy(update={"tolerance": TIGHT}))
+    findings = made.examine()
+    assert (findings.errors.wrong_fraction, findings.as_published) == (0.0, Status.WRONG_VALUE)
+    assert made.measure().clock.mode == "graph"  # audits of timed runs look at it in the same way
+
+
+def test_what_is_far_from_both_is_wrong(rig):
+    item = problem("off_at_one", OFF_AT_ONE, OUT, **LARGE)
+    made = rig(
+        item, "y = x * 1.0; y[0, 0] += 0.1; return y",
+        workload=workload_of(item).model_copy(update={"tolerance": TIGHT}),
+    )  # fmt: skip
+    found = refused(made.examine)
+    assert found.status is Status.WRONG_VALUE
+    assert "4 of 12000 elements" in found.detail
+
+
+def test_initial_states_that_are_no_parameters_are_in_float64_too(rig):
+    item = problem("state", "return torch.cat([x, self.state])[:-1]", OUT, init="self.state = torch.ones(1, 5)")
+    made = rig(item, "return x * 1")
+    assert made.trial()["yardstick"] == "exact"
+
+
+def test_results_that_one_rounding_moves_far_have_no_yardstick(rig, only):
+    only("float32")
+    item = problem("noise", "y = x * 1e4 + 1e4; return y - y.mean(dim=1, keepdim=True) - (x - x.mean(dim=1, "
+                   "keepdim=True)) * 1e4", OUT)  # fmt: skip
+    made = rig(item, "return x * 0", workload=loosely(item), protocol=AS_GIVEN)
+    assert made.examine().errors.yardstick == "none"
+
+
+def test_the_yardstick_in_float32_does_without_tf32(rig, only, monkeypatch):
+    only("float32")
+    seen, plain = [], Yardsticks._in_own_type
+
+    def watched(self, *given):
+        seen.append((torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32))
+        return plain(self, *given)
+
+    monkeypatch.setattr(Yardsticks, "_in_own_type", watched)
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    usual = STRICT.model_copy(update={"tf32": "default"})
+    rig(PRODUCT, "return x @ self.weight", init=SOLUTIONS_WEIGHT, protocol=usual).trial()
+    assert set(seen) == {(False, False)}
+    assert torch.backends.cudnn.allow_tf32

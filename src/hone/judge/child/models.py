@@ -36,15 +36,24 @@ class UnexpectedOutput(Exception):
     """Number, shape or data type of outputs or inputs are not the definition's."""
 
 
+class KeptStateError(Exception):
+    """What a model gives depends on how often it has run."""
+
+
 def silence() -> None:
     """Send what Python code prints to descriptor 1, which leads nowhere; 2 is a pipe that fills up."""
     sys.stderr = sys.stdout
 
 
-def load_module(name: str, source: str) -> ModuleType:
-    """Execute source text as a module of its own; `inspect.getsource` works on what it defines."""
+def load_module(name: str, source: str, after: ModuleType | None = None) -> ModuleType:
+    """Execute source text as a module of its own; `inspect.getsource` works on what it defines.
+
+    `after`: it finds the names of that module, as KernelBench executes a solution where it has executed the problem.
+    """
     filename = f"<{name}>"
     module = ModuleType(name)
+    given = vars(after) if after is not None else {}
+    vars(module).update({name: value for name, value in given.items() if not name.startswith("__")})
     module.__file__ = filename
     sys.modules[name] = module
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
@@ -60,12 +69,14 @@ def seed_all(seed: int) -> None:
 
 
 def build_model(
-    reference: ModuleType, model_class: Any, seed: int, dtype: str, *, mode: str = "train", on_gpu: bool = False
+    reference: ModuleType, model_class: Any, seed: int, dtype: str, *, mode: str = "train", on_gpu: bool = False,
+    own_types: bool = False,
 ) -> Any:  # fmt: skip
     """Seeded as KernelBench does: before `get_init_inputs`, and before the constructor.
 
     Built on the CPU and then moved, as there: weights that are drawn on the CPU are the same for everybody. Tensors
-    among the constructor's arguments are moved before. `mode`: `train`, as KernelBench judges, or `eval`.
+    among the constructor's arguments are moved before. `mode`: `train`, as KernelBench judges, or `eval`. `own_types`:
+    what a solution keeps in half precision stays so where float32 is asked for, which is what everything begins as.
     """
     seed_all(seed)
     given = reference.get_init_inputs()
@@ -75,7 +86,8 @@ def build_model(
     others = {name: _moved(value, on_gpu=on_gpu) for name, value in named.items()}
     seed_all(seed)
     model = model_class(*arguments, **others)
-    model = model.to(getattr(torch, dtype))
+    if not (own_types and dtype == "float32"):
+        model = model.to(getattr(torch, dtype))
     if on_gpu:
         model = model.cuda()
     return model.eval() if mode == "eval" else model
@@ -150,8 +162,8 @@ def check_and_copy(outputs: Sequence[torch.Tensor], places: Sequence[torch.Tenso
 def describe_error(error: BaseException, kind: str) -> dict[str, Any]:
     """An exception as an answer: `memory`, `shape`, or the kind that the caller gives; the traceback's last lines."""
     text = f"{type(error).__name__}: {error}"
-    if isinstance(error, UnexpectedOutput):
-        return {"error": {"kind": "shape", "text": str(error)}}
+    if isinstance(error, (UnexpectedOutput, KeptStateError)):
+        return {"error": {"kind": "shape" if isinstance(error, UnexpectedOutput) else "state", "text": str(error)}}
     if isinstance(error, MemoryError) or any(words in str(error) for words in NO_MEMORY):
         kind = "memory"
     elif isinstance(error, ModuleNotFoundError):

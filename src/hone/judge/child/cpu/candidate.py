@@ -47,11 +47,11 @@ class CandidateHost:
         torch.set_num_threads(message["threads"])
         reference = load_module("hone_reference", message["reference"])
         set_sizes(reference, message["sizes"])
-        candidate = load_module("hone_candidate", message["source"])
+        candidate = load_module("hone_candidate", message["source"], reference)
         model_class = getattr(candidate, message["entry_point"])
         with torch.no_grad():
             self._model = build_model(
-                reference, model_class, message["seed"], message["dtype"], mode=message["model_mode"]
+                reference, model_class, message["seed"], message["dtype"], mode=message["model_mode"], own_types=True
             )
         self._order = message["arguments"]
         return {"ok": True}

@@ -87,11 +87,12 @@ class CandidateHost:
         torch.set_num_threads(message["threads"])
         reference = load_module("hone_reference", message["reference"])
         set_sizes(reference, message["sizes"])
-        candidate = load_module("hone_candidate", message["source"])
+        candidate = load_module("hone_candidate", message["source"], reference)
         model_class = getattr(candidate, message["entry_point"])
         self._model = build_model(
-            reference, model_class, message["seed"], message["dtype"], mode=message["model_mode"], on_gpu=True
-        )
+            reference, model_class, message["seed"], message["dtype"], mode=message["model_mode"], on_gpu=True,
+            own_types=True,
+        )  # fmt: skip
         self._order = message["arguments"]
         driver.synchronize()
         return {"ok": True}

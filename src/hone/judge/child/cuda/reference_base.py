@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
 from hone.judge.child.models import (
+    KeptStateError,
     UnexpectedOutput,
     build_model,
     cast_inputs,
@@ -34,6 +35,7 @@ FLUSH_BYTES = 512 << 20
 RANDOM_ELEMENTS = 1 << 24
 PULSES = 20
 LEAST_IDLE_S = 60e-6
+KEPT_STATE = "the reference gives other results each time it runs: it keeps a state, which two processes do not share"
 TOGETHER_BYTES = 256 << 20
 """Inputs that are drawn at a time; what is in between takes several times as much."""
 OTHER_SEED = 0x5A5A5A5A
@@ -58,6 +60,8 @@ class ReferenceBase:
         self._written: list[str] = []
         self._slacks: dict[str, list[float]] = {}
         """Distribution -> for each output what an element may be off beside the tolerance; under the rule `hone`."""
+        self._exact: set[str] = set()
+        """Distributions for which float64 was the yardstick."""
         self._poison = 0xFF
         self._seed = 0
         self._scalars: list[dict[str, Any]] = []
@@ -174,32 +178,33 @@ class ReferenceBase:
         """Two runs on the same inputs, which also bring the libraries' code to the GPU.
 
         Notes which inputs the reference writes to; returns whether its results depend on a seed, as with dropout.
+        Raises KeptStateError where not even the same seed gives the same results: two processes cannot be compared.
         """
-        results = []
-        for forward_seed in (seed, seed + 1):
-            values = self._values(seed, "as_given")
-            versions = [value._version if isinstance(value, torch.Tensor) else 0 for value in values]
-            seed_all(forward_seed)
-            returned = flatten(self._models["torch_eager"](*values))
-            self._written = [
-                name
-                for name, value, version in zip(self._order, values, versions, strict=True)
-                if isinstance(value, torch.Tensor) and value._version != version
-            ]
-            results.append(returned + [values[self._order.index(name)] for name in self._written])
-            self._numbers = {
-                name: value
-                for name, value in zip(self._order, values, strict=True)
-                if not isinstance(value, torch.Tensor)
-            }
-            del values
+        first, second = self._tried(seed, seed), self._tried(seed, seed + 1)
+        if _alike(first, second):
+            return False
+        if not _alike(first, self._tried(seed, seed)):
+            raise KeptStateError(KEPT_STATE)
+        return True
+
+    def _tried(self, seed: int, forward_seed: int) -> list[torch.Tensor]:
+        """The beginning of each result of one run."""
+        values = self._values(seed, "as_given")
+        versions = [value._version if isinstance(value, torch.Tensor) else 0 for value in values]
+        seed_all(forward_seed)
+        returned = flatten(self._models["torch_eager"](*values))
+        named = dict(zip(self._order, values, strict=True))
+        self._written = [
+            name
+            for (name, value), version in zip(named.items(), versions, strict=True)
+            if isinstance(value, torch.Tensor) and value._version != version
+        ]
+        self._numbers = {name: value for name, value in named.items() if not isinstance(value, torch.Tensor)}
         driver.synchronize()
-        return any(
-            one.is_floating_point() and not torch.allclose(one, other, rtol=1e-2, atol=1e-2, equal_nan=True)
-            for first, second in zip(*results, strict=True)
-            # A part is enough, and large results would need as much memory again.
-            for one, other in [(first.reshape(-1)[:RANDOM_ELEMENTS], second.reshape(-1)[:RANDOM_ELEMENTS])]
-        )
+        # A part is enough, and large results would need as much memory again.
+        return [
+            out.reshape(-1)[:RANDOM_ELEMENTS].clone() for out in (*returned, *(named[name] for name in self._written))
+        ]
 
     # ---------------------------------------------------------------------------------------------- values
 
@@ -266,3 +271,10 @@ class ReferenceBase:
         floating = all(slot.dtype.startswith(("float", "bfloat")) for slot in self._outputs.region.layout.slots)
         self._poison = 0xFF if floating else 0x81 + os.urandom(1)[0] % 0x7D
         self._outputs.bytes.fill_(self._poison)
+
+
+def _alike(first: Sequence[torch.Tensor], second: Sequence[torch.Tensor]) -> bool:
+    return all(
+        not one.is_floating_point() or torch.allclose(one, other, rtol=1e-2, atol=1e-2, equal_nan=True)
+        for one, other in zip(first, second, strict=True)
+    )

@@ -1,7 +1,7 @@
 """What a solution's precision is measured against, found in the trusted process: never silently nothing.
 
 In this order: the reference in float64 (`exact`); the same for some rows, where the reference treats rows apart
-(`sliced`); the reference itself (`float32`). The last is no exact result, but the reference's own error is some 1e-6,
+(`sliced`); the reference without TF32 (`float32`). The last is no exact result, but its own error is some 1e-6,
 while TF32 has 3e-4 and bfloat16 3e-3: it tells them apart. Where results are rounding errors alone there is none.
 """
 
@@ -17,6 +17,7 @@ import torch
 from hone.judge.child.cuda.reference_base import ReferenceBase
 from hone.judge.child.models import flatten, seed_all
 from hone.judge.device.cuda.checks import distance, rounding_slack
+from hone.judge.device.cuda.models import without_tf32
 
 EXACT_FLOPS = 2e13
 """Up to this size the reference is also computed in float64, which takes up to some seconds."""
@@ -46,7 +47,7 @@ class Yardstick:
     rows: tuple[int, ...]
     """Of dimension 0; empty for all."""
     own_error: float | None
-    """||reference - values|| / ||values||; of `float32`, how far one rounding of the inputs moves the reference."""
+    """||reference - values|| / ||values||; of `float32`, at least how far one rounding of the inputs moves them."""
     slacks: list[float]
     """For each result what an element may be off for the order of operations alone."""
 
@@ -73,14 +74,19 @@ class Yardsticks(ReferenceBase):
 
     def _exactly(self, scalars: Mapping[str, Any], forward_seed: int) -> Yardstick | None:
         """Absent where that is too large or the reference insists on its own data type."""
+        found = self._exact_results(0, scalars, forward_seed)
+        return None if found is None else self._against("exact", found, ())
+
+    def _exact_results(self, index: int, scalars: Mapping[str, Any], forward_seed: int) -> list[torch.Tensor] | None:
+        """What float64 gives for a set of which `_expected` are the results."""
         wide_bytes = 2 * (self._inputs.region.layout.nbytes + self._outputs.region.layout.nbytes)
         if self._flops > EXACT_FLOPS or EXACT_COPIES * wide_bytes > _free_bytes():
             return None
-        arguments = self._arguments_of(0, scalars, fresh=True)
+        arguments = self._arguments_of(index, scalars, fresh=True)
         found = self._attempt(lambda: self._in_float64(arguments, forward_seed))
         if found is None or [item.shape for item in found] != [item.shape for item in self._expected]:
             return None
-        return self._against("exact", found, ())
+        return found
 
     def _by_rows(self, scalars: Mapping[str, Any], forward_seed: int) -> Yardstick | None:
         """Absent where results of a row depend on other rows."""
@@ -97,14 +103,17 @@ class Yardsticks(ReferenceBase):
         return None if found is None else self._against("sliced", found, rows)
 
     def _by_float32(self, scalars: Mapping[str, Any], forward_seed: int) -> Yardstick | None:
-        """The reference itself; absent where nothing of it is a number."""
+        """The reference without TF32; absent where nothing of it is a number."""
         arguments = self._arguments_of(0, scalars, fresh=True)
-        moved = self._attempt(lambda: self._in_own_type([_one_rounding(value) for value in arguments], forward_seed))
-        own = distance(moved, self._expected) if moved is not None else 0.0
-        if distance(self._expected, self._expected) is None:
+        with without_tf32():
+            plain = self._attempt(lambda: self._in_own_type(arguments, forward_seed)) or self._expected
+            moved = self._attempt(lambda: self._in_own_type(list(map(_one_rounding, arguments)), forward_seed)) or plain
+        if distance(plain, plain) is None:
             return None
-        pairs = zip(self._expected, moved or self._expected, strict=True)
-        return Yardstick("float32", self._expected, (), own, [rounding_slack(*pair) for pair in pairs])
+        own = max(distance(others, plain) or 0.0 for others in (moved, self._expected))
+        slacks = [max(rounding_slack(want, one), rounding_slack(want, other)) for want, one, other in
+                  zip(self._expected, plain, moved, strict=True)]  # fmt: skip
+        return Yardstick("float32", plain, (), own, slacks)
 
     def _against(self, kind: Kind, values: list[torch.Tensor], rows: tuple[int, ...]) -> Yardstick:
         mine = [_rows(item, rows) for item in self._expected]
@@ -113,7 +122,7 @@ class Yardsticks(ReferenceBase):
 
     def _in_float64(self, arguments: Sequence[Any], forward_seed: int) -> list[torch.Tensor]:
         if self._exact_model is None:
-            self._exact_model = copy.deepcopy(self._models["torch_eager"]).double()
+            self._exact_model = _model_in_double(self._models["torch_eager"])
         return self._results_of(self._exact_model, [_in_double(value) for value in arguments], forward_seed)
 
     def _in_own_type(self, arguments: Sequence[Any], forward_seed: int) -> list[torch.Tensor]:
@@ -169,6 +178,14 @@ def _row(value: Any, row: int, count: int) -> Any:
 
 def _in_double(value: Any) -> Any:
     return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+def _model_in_double(model: Any) -> Any:
+    """A copy with all its numbers in float64: those too that are neither parameters nor buffers, as initial states."""
+    exact = copy.deepcopy(model).double()
+    for part in exact.modules():
+        vars(part).update({name: _in_double(value) for name, value in vars(part).items()})
+    return exact
 
 
 def _one_rounding(value: Any) -> Any:

@@ -25,6 +25,17 @@ def allow_tf32(setting: str) -> None:
 
 
 @contextmanager
+def without_tf32() -> Iterator[None]:
+    """Float32 in full inside, whatever is allowed else."""
+    before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
+    allow_tf32("off")
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before
+
+
+@contextmanager
 def captured_graph() -> Iterator[Any]:
     """A graph of what is put on the GPU inside; raises what PyTorch raises when that cannot be captured."""
     stream, graph = torch.cuda.current_stream(), torch.cuda.CUDAGraph()
