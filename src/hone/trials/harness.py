@@ -63,6 +63,11 @@ class Setting:
     build_first: bool = False
     """Compile all kernels before the first evaluation, side by side: no row times a fresh build."""
 
+    @property
+    def store(self) -> Path:
+        """Of all builds, with `build_first`."""
+        return self.scratch / "store"
+
     def folder(self, problem: Problem) -> Path:
         """What the processes of a problem share."""
         return self.scratch / problem.name.replace("/", "_")
@@ -125,9 +130,8 @@ def compare(setting: Setting, chosen: Sequence[Problem]) -> Iterator[Row]:
 
 def _build(setting: Setting, chosen: Sequence[Problem]) -> None:
     """Leave every build where its evaluation looks for it; what cannot be built is told there."""
-    for problem in chosen:
-        kernel = setting.bench.kernel(problem.candidate, problem.definition.name)
-        setting.bench.build([kernel], setting.folder(problem) / "cached")
+    kernels = [setting.bench.kernel(problem.candidate, problem.definition.name) for problem in chosen]
+    setting.bench.build(kernels, setting.store)
     with ThreadPoolExecutor(max(1, len(os.sched_getaffinity(0)) // 2)) as pool:
         for _ in pool.map(lambda problem: _ask_kernelbench(setting, problem, "build"), chosen):
             pass
@@ -165,12 +169,14 @@ def _run_kernelbench(setting: Setting, problem: Problem, _: Path) -> Iterator[Ro
 
 
 def _run_hone(setting: Setting, problem: Problem, folder: Path) -> Iterator[Row]:
+    if setting.build_first:
+        yield _judge(setting, problem, folder, HONE_CACHED, setting.store)
+        return
     fresh, cached = folder / "store", folder / "cached"
-    if not setting.build_first:
-        yield _judge(setting, problem, folder, HONE, fresh)
-        cached.mkdir()
-        if (fresh / "builds").is_dir():
-            shutil.copytree(fresh / "builds", cached / "builds")
+    yield _judge(setting, problem, folder, HONE, fresh)
+    cached.mkdir()
+    if (fresh / "builds").is_dir():
+        shutil.copytree(fresh / "builds", cached / "builds")
     yield _judge(setting, problem, folder, HONE_CACHED, cached)
 
 
