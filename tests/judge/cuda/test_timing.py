@@ -715,3 +715,9 @@ def test_a_time_under_the_speed_of_light_is_a_finding(bench):
     assert found.floor_ms == pytest.approx(item_bytes / 1e6)
     assert found.findings == ("below_floor",)
     assert measure(bench(run_ms=0.07, bandwidth_gbs=1.0)).findings == ()
+
+
+def test_fewer_operations_than_the_references_are_no_finding(bench):
+    quick = bench(run_ms=0.06, flops=10**12)  # a millisecond at the peak rate
+    found = measure(quick)
+    assert (found.floor_ms, found.findings) == (pytest.approx(1.0), ())

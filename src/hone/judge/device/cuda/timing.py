@@ -116,20 +116,22 @@ class DeviceTiming(Ways):
         )  # fmt: skip
         timings = {name: Timing(samples_ms=tuple((busy or self._samples)[name])) for name in names}
         solution, least = timings.pop(SOLUTION), self._floor_ms()
-        findings = tuple(self._findings(solution, least))
+        findings = tuple(self._findings(solution, self._floor_ms(flops=0)))
         return Performance(solution=solution, baselines=timings, clock=clock, floor_ms=least, findings=findings)
 
-    def _floor_ms(self) -> float:
+    def _floor_ms(self, flops: int | None = None) -> float:
+        """`flops`: other operations than the reference's."""
         plan, device = self._reference.plan, self._reference.device
         # Three products of 16 bits make one of 32: no honest float32 result is faster, unless TF32 is allowed.
         exact = plan.workload.dtype == "float32" and self._protocol.tf32 == "off"
         return floor_ms(
-            plan.read_bytes, plan.written_bytes, plan.definition.flops,
+            plan.read_bytes, plan.written_bytes, plan.definition.flops if flops is None else flops,
             bandwidth_gbs=device.bandwidth_gbs, peak_gflops=device.peak_gflops / (3 if exact else 1),
             l2_bytes=device.l2_bytes,
         )  # fmt: skip
 
     def _findings(self, solution: Timing, least_ms: float) -> Iterable[Finding]:
+        """`least_ms`: by bytes alone, as another algorithm may do with fewer operations than the reference."""
         if solution.latency_ms < BELOW_FLOOR * least_ms:
             yield "below_floor"
         if self._reuses:
