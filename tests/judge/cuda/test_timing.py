@@ -718,6 +718,6 @@ def test_a_time_under_the_speed_of_light_is_a_finding(bench):
 
 
 def test_fewer_operations_than_the_references_are_no_finding(bench):
-    quick = bench(run_ms=0.06, flops=10**12)  # a millisecond at the peak rate
+    quick = bench(run_ms=0.06, flops=10**12)  # three milliseconds at a third of the peak rate
     found = measure(quick)
-    assert (found.floor_ms, found.findings) == (pytest.approx(1.0), ())
+    assert (found.floor_ms, found.findings) == (pytest.approx(3.0), ())
