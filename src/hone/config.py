@@ -21,7 +21,7 @@ from hone.config_graphs import GraphEntry
 from hone.config_sources import KernelsSource, Source
 from hone.config_trainings import Training, check_trainings
 from hone.errors import ConfigError
-from hone.records import Language, Protocol, Sampling
+from hone.records import TIMED_ALONE, Language, Protocol, Sampling, TorchBaseline
 from hone.section import Section
 
 Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files", "archive", "astra", "astra_single"]
@@ -227,7 +227,7 @@ class Settings(Section):
     llm: LLM = LLM()
     judge: Protocol = Protocol(name="default")
     """The protocol of correctness and timing; to be given where there are experiments."""
-    baselines: tuple[Literal["torch_eager", "torch_compile", "upstream", "current"], ...] = ("torch_eager",)
+    baselines: tuple[TorchBaseline | Literal["upstream", "current"], ...] = ("torch_eager",)
     """What speedup is measured against; one that a definition does not have is left out for it."""
     graphs: dict[str, GraphEntry] = Field(default_factory=dict)
     """Graphs that neural networks are trained on."""
@@ -250,6 +250,13 @@ class Settings(Section):
             raise ValueError("there is nothing to do: write sources and experiments, or graphs and trainings, or both")
         if self.experiments and "judge" not in self.model_fields_set:
             raise ValueError("judge: is missing: experiments need a protocol; write at least `judge: {name: <name>}`")
+        return self
+
+    @model_validator(mode="after")
+    def _baselines_fit_device(self) -> Self:
+        of_a_gpu = [name for name in self.baselines if name in TIMED_ALONE]
+        if of_a_gpu and self.judge.device != "cuda":
+            raise ValueError(f"baselines: {of_a_gpu[0]} needs judge.device: cuda; on a CPU take torch_compile")
         return self
 
     @model_validator(mode="after")

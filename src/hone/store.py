@@ -2,6 +2,7 @@
 
     <store>/builds/ab/<key>/build.json, kernel.so    a folder renamed into place when it is complete
     <store>/traces/ab/<key>.json                     a file renamed into place when it is complete
+    <store>/baselines/ab/<key>.json                  the same, of baselines that are timed once for all solutions
 
 Several processes may use one store. Everything here can be computed again, so an entry that is damaged counts as
 absent: it is reported as a warning and replaced.
@@ -15,10 +16,13 @@ import shutil
 import tempfile
 import warnings
 from pathlib import Path
+from typing import TypeVar
 
 from hone.errors import RecordError
 from hone.files import disk_errors, read_record, write_bytes, write_text
-from hone.records import Build, Trace
+from hone.records import BaselineTimes, Build, Record, Trace
+
+R = TypeVar("R", bound=Record)
 
 ARTIFACT = "kernel.so"
 RECORD = "build.json"
@@ -26,25 +30,26 @@ CHECKSUM = "sha256"
 
 
 class Store:
-    """The two kinds of entries under one root folder, each found by a key of 64 hexadecimal digits."""
+    """The three kinds of entries under one root folder, each found by a key of 64 hexadecimal digits."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def trace(self, key: str) -> Trace | None:
         """The trace kept under a key; absent when there is none or it cannot be read."""
-        path = self._trace_path(key)
-        if not path.exists():
-            return None
-        try:
-            return read_record(path, Trace)
-        except RecordError as error:
-            _warn_damaged(path, error.problem)
-            return None
+        return _read(self._path("traces", key), Trace)
 
     def keep_trace(self, key: str, trace: Trace) -> None:
         """Keep a trace; the later of two writers wins. Raises MachineError for a full or read-only disk."""
-        write_text(self._trace_path(key), trace.model_dump_json() + "\n")
+        write_text(self._path("traces", key), trace.model_dump_json() + "\n")
+
+    def baseline(self, key: str) -> BaselineTimes | None:
+        """The times kept under a key; absent when there are none or they cannot be read."""
+        return _read(self._path("baselines", key), BaselineTimes)
+
+    def keep_baseline(self, key: str, times: BaselineTimes) -> None:
+        """Keep a baseline's times; the later of two writers wins. Raises MachineError as `keep_trace`."""
+        write_text(self._path("baselines", key), times.model_dump_json() + "\n")
 
     def build(self, key: str) -> Build | None:
         """The build kept under a key, its artifact checked against its checksum; absent when damaged."""
@@ -102,11 +107,21 @@ class Store:
             if not final.exists():  # otherwise another process was faster, with the same content
                 raise
 
-    def _trace_path(self, key: str) -> Path:
-        return self.root / "traces" / key[:2] / f"{key}.json"
+    def _path(self, kind: str, key: str) -> Path:
+        return self.root / kind / key[:2] / f"{key}.json"
 
     def _build_folder(self, key: str) -> Path:
         return self.root / "builds" / key[:2] / key
+
+
+def _read(path: Path, kind: type[R]) -> R | None:
+    if not path.exists():
+        return None
+    try:
+        return read_record(path, kind)
+    except RecordError as error:
+        _warn_damaged(path, error.problem)
+        return None
 
 
 def _check_artifact(artifact: Path, checksum: Path) -> None:

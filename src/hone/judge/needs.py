@@ -13,6 +13,8 @@ from hone.records import Language, Solution
 GPU_PACKAGES = ("triton", "cupy", "pycuda", "numba.cuda")
 OPTIONAL_PACKAGES = ("triton", "cupy", "tilelang", "cutlass", "pycuda", "numba", "tvm", "pytorch_lightning", "apex")
 """Packages that kernels are written with and that a machine may lack: says nothing about the solution."""
+COMPILE_WHEN_RUN = ("triton", "tilelang", "tvm", "cutlass", "cupy")
+"""Packages whose kernels are compiled at the first call and kept in a folder under HOME."""
 RUN_TIME_COMPILERS = {"load_inline", "cpp_extension"}
 NO_COMPILING = "compiling at run time is not possible under this judge's confinement"
 GPU_ERRORS = ("Torch not compiled with CUDA enabled", "Found no NVIDIA driver", "No CUDA GPUs are available")
@@ -50,16 +52,20 @@ def lacking_on_gpu(source: str) -> str:
     names = [f"{name}." for name in _names_in(source)]
     needed = (package for package in OPTIONAL_PACKAGES if any(name.startswith(f"{package}.") for name in names))
     missing = next((package for package in needed if importlib.util.find_spec(package) is None), "")
-    return f"it needs the package '{missing}', which is not installed" if missing else ""
+    if not missing:
+        return ""
+    remedy = "; pip install 'hone[dsl]'" if missing in COMPILE_WHEN_RUN else ""
+    return f"it needs the package '{missing}', which is not installed{remedy}"
 
 
 def compiles_when_run(solution: Solution) -> bool:
-    """Whether it starts a compiler when it is first run: Triton's or Inductor's."""
+    """Whether it compiles when it is first run, as Triton, Inductor, TileLang, CuTe and CuPy do."""
     if solution.language is Language.TRITON:
         return True
     if solution.language is not Language.PYTHON:
         return False
-    return any(name == "torch.compile" or f"{name}.".startswith("triton.") for name in _names_in(solution.source))
+    beginnings = tuple(f"{package}." for package in COMPILE_WHEN_RUN)
+    return any(name == "torch.compile" or f"{name}.".startswith(beginnings) for name in _names_in(solution.source))
 
 
 def _names_in(source: str) -> list[str]:

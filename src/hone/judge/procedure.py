@@ -14,7 +14,7 @@ from hone.judge.findings import Findings
 from hone.judge.protocols import measure_of
 from hone.judge.stand import Checked, Process, Reference, Timed, Trial
 from hone.judge.verdict import Verdict
-from hone.records import Distribution, ErrorFigures, Performance, Protocol, Status, YardstickKind
+from hone.records import TIMED_ALONE, Distribution, ErrorFigures, Performance, Protocol, Status, YardstickKind
 
 YARDSTICKS: tuple[YardstickKind, ...] = get_args(YardstickKind)
 
@@ -120,8 +120,9 @@ def lenient(protocol: Protocol) -> Protocol:
 def usable_baselines(
     case: Case, wanted: Sequence[str], reference: Reference, kernels: KernelBaselines[Any], findings: Findings
 ) -> list[str]:
-    """Those of the case's baselines that work; the findings' remark says what is wrong with the others."""
-    names, problems = case.baselines_of(wanted), dict(kernels.problems)
+    """Those that are timed in turns and work; the findings' remark says what is wrong with the others."""
+    names = [name for name in case.baselines_of(wanted) if name not in TIMED_ALONE]
+    problems = dict(kernels.problems)
     if "torch_compile" in names and (problem := reference.compile_baseline()):
         problems["torch_compile"] = problem
     findings.remark = "\n".join(problems[name] for name in names if name in problems)

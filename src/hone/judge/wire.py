@@ -8,7 +8,7 @@ Imported by both sides, so it needs nothing beside the standard library. Parent 
     run       run once; answered by `done` with the same nonce: the answer's arrival stops the clock
     store     (reference) copy the last outputs to the arena
     describe  (reference) `written_inputs`: names of the inputs that the last run wrote to
-    compile   (reference) prepare the baseline `torch_compile`
+    compile   (reference) prepare the baseline `torch_compile`; on a GPU any of those that are compiled, by name
     profile   PyTorch's operator table of one run
     peak      (reference) GFLOP/s of a large matrix product
 

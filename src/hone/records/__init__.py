@@ -9,13 +9,16 @@ from hone.records.base import Record, Versioned, canonical_json, digest
 from hone.records.claim import Claim, Claimed, ClaimedVerdict, Origin
 from hone.records.gnn import EpochFigures, GraphInfo, GraphSource, InferenceFigures, InferenceRun, Span, TrainingRun
 from hone.records.problem import (
+    COMPILE_OPTIONS,
     FLOATING_DTYPES,
+    TIMED_ALONE,
     TORCH_BASELINES,
     Argument,
     Definition,
     Language,
     SoundnessFlag,
     Tolerance,
+    TorchBaseline,
     UnsupportedProblem,
     Upstream,
     Workload,
@@ -24,6 +27,7 @@ from hone.records.selection import KernelUse, OperatorShare, SelectedKernel, Sel
 from hone.records.solution import Build, BuildStatus, Candidate, KernelResources, Solution
 from hone.records.trace import (
     AsPublished,
+    BaselineTimes,
     Clock,
     Distribution,
     Environment,
@@ -39,11 +43,14 @@ from hone.records.trace import (
 )
 
 __all__ = [
+    "COMPILE_OPTIONS",
     "FLOATING_DTYPES",
+    "TIMED_ALONE",
     "TORCH_BASELINES",
     "Answer",
     "Argument",
     "AsPublished",
+    "BaselineTimes",
     "Build",
     "BuildStatus",
     "Candidate",
@@ -85,6 +92,7 @@ __all__ = [
     "Status",
     "Timing",
     "Tolerance",
+    "TorchBaseline",
     "Trace",
     "TrainingRun",
     "UnsupportedProblem",

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 from pydantic import Field, computed_field, model_validator
 
 from hone.records.base import Record, Versioned, digest
 
 FLOATING_DTYPES = ("float64", "float32", "float16", "bfloat16")
-TORCH_BASELINES = ("torch_eager", "torch_compile")
+TimedAlone = Literal[
+    "torch_compile_reduce_overhead", "torch_compile_max_autotune", "torch_compile_max_autotune_no_cudagraphs",
+    "torch_cudagraphs",
+]  # fmt: skip
+TorchBaseline = Literal["torch_eager", "torch_compile", TimedAlone]
+COMPILE_OPTIONS: dict[str, dict[str, str]] = {
+    "torch_compile": {},
+    "torch_compile_reduce_overhead": {"mode": "reduce-overhead"},
+    "torch_compile_max_autotune": {"mode": "max-autotune"},
+    "torch_compile_max_autotune_no_cudagraphs": {"mode": "max-autotune-no-cudagraphs"},
+    "torch_cudagraphs": {"backend": "cudagraphs"},
+}
+"""What `torch.compile` is given: the five configurations of KernelBench's Table 4."""
+TIMED_ALONE: tuple[str, ...] = get_args(TimedAlone)
+"""Baselines that are timed once for a workload and GPU, in a process of their own, and not in turns with a solution.
+
+Most replay CUDA graphs of their own, so that they cannot be captured; compiling them takes minutes."""
+TORCH_BASELINES: tuple[str, ...] = get_args(TorchBaseline)
 """What every definition can be measured against; other baselines are names of its existing kernels."""
 
 

@@ -66,7 +66,7 @@ class ErrorFigures(Record):
 
 
 class Timing(Record):
-    """Times of one callable; the samples of all callables of a trace are interleaved."""
+    """Times of one callable; the samples of all callables of a trace are interleaved, but for `Clock.timed_alone`."""
 
     samples_ms: tuple[float, ...] = Field(min_length=1)
     """In the order in which they were taken."""
@@ -102,6 +102,18 @@ class AsPublished(Record):
     """Mean per trial by the judge's own clock, host work and waiting included: `solution_ms` cannot be above it."""
 
 
+class BaselineTimes(Versioned):
+    """Times of a baseline that was timed alone, kept for all solutions of a workload on a kind of GPU."""
+
+    name: str
+    timing: Timing | None = None
+    """Absent where it could not be compiled or run."""
+    published_ms: float | None = None
+    """Mean of a call by KernelBench's own loop, where the protocol asks for it."""
+    problem: str = ""
+    """Why there is no time."""
+
+
 class Clock(Record):
     """How the times of a GPU were taken, and what a second clock said about them."""
 
@@ -111,6 +123,8 @@ class Clock(Record):
     """Of the solution: the best one that it can be timed in."""
     baseline_modes: dict[str, Mode] = Field(default_factory=dict)
     """Of each baseline: the one in which it is fastest, whatever the solution can be timed in."""
+    timed_alone: tuple[str, ...] = ()
+    """Baselines that were timed once for the workload and GPU, not in turns with this solution."""
     refused: dict[Mode, str] = Field(default_factory=dict)
     """Modes that the solution cannot be timed in -> why."""
     attempts: int = 1

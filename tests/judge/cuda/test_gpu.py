@@ -204,6 +204,9 @@ def test_a_gpu_is_free_again_after_an_error(machine):
         ("def late():\n    import triton", True),
         ("# import triton\nname = 'triton'", False),
         ("import tritonish", False),
+        ("import tilelang.language as T", True),
+        ("import cutlass.cute as cute", True),
+        ("from cupy import RawKernel", True),
         ("def broken(:", False),
     ],
 )
@@ -231,7 +234,8 @@ def test_on_a_gpu_packages_that_are_not_installed_are_lacking_though_a_solution_
     monkeypatch, source, lacks
 ):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert lacking_on_gpu(source) == (f"it needs the package '{lacks}', which is not installed" if lacks else "")
+    told = lacking_on_gpu(source)
+    assert told == (f"it needs the package '{lacks}', which is not installed; pip install 'hone[dsl]'" if lacks else "")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     assert lacking_on_gpu(source) == ""
 
@@ -302,7 +306,7 @@ def test_a_baseline_that_cannot_be_compiled_costs_that_baseline_only(monkeypatch
             self.compiles, self.not_compiled, self.open = compiles, not_compiled, True
             found.append(self)
 
-        def prepare_torch_compile(self):
+        def prepare_compiled(self, _):
             return problem
 
         def close(self):

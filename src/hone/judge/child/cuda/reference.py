@@ -189,11 +189,11 @@ class ReferenceHost(ReferenceChecks):
         answer: dict[str, Any] = self._clock.busy_ms(runs)
         return answer
 
-    def _compile(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        compiled: Any = torch.compile(self._models["torch_eager"])
+    def _compile(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        compiled: Any = torch.compile(self._models["torch_eager"], **message["options"])
         compiled(*self._values(self._seed, "as_given"))
         driver.synchronize()
-        self._models["torch_compile"] = compiled
+        self._models[message["baseline"]] = compiled
         return {"ok": True}
 
     def _profile(self, _: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Self
 from hone.judge.baselines import BesideError
 from hone.judge.case import Case
 from hone.judge.confinement import Shortfall
+from hone.judge.device.cuda.alone import beside
 from hone.judge.device.cuda.gpu import Gpu, held_gpu, visible_gpus
 from hone.judge.device.cuda.kept import Kept
 from hone.judge.device.cuda.reference import DeviceReference
@@ -181,6 +182,8 @@ class CudaBench:
             kernels = self.kept.kernels
             usable = usable_baselines(case, self._baselines, reference, kernels, findings)
             findings.remark_also(self.kept.by_reference)
+            for item in self.kept.alone.values():
+                findings.remark_also(item.problem)
         published = self._as_published(case, subject, reference, findings, scalars, usable)
         with findings.phase("timing"):
             stand = functools.partial(
@@ -189,7 +192,8 @@ class CudaBench:
             performance = take_times(stand, usable, kernels, self.protocol, findings)
         assert performance.clock is not None
         clock = performance.clock.model_copy(update={"attempts": self._attempts})
-        findings.performance = performance.model_copy(update={"as_published": published, "clock": clock})
+        performance = performance.model_copy(update={"as_published": published, "clock": clock})
+        findings.performance = beside(performance, self.kept.alone)
 
     def _as_published(
         self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, scalars: Scalars,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hone.judge.baselines import KernelBaselines
 from hone.judge.case import Case, check_build
+from hone.judge.device.cuda.alone import TimedAlone
 from hone.judge.device.cuda.batches import EAGER
 from hone.judge.device.cuda.plan import DevicePlan, make_device_plan
 from hone.judge.device.cuda.reference import DeviceReference
@@ -18,7 +19,7 @@ from hone.judge.gold import gold_solution
 from hone.judge.procedure import Examination, lenient
 from hone.judge.protocols.kernelbench import baseline_as_published
 from hone.judge.runner import Zygote
-from hone.records import Protocol
+from hone.records import TIMED_ALONE, BaselineTimes, Protocol
 
 Start = Callable[[Case], DeviceSubject]
 """Starts the process of a solution, or of an existing kernel."""
@@ -36,6 +37,9 @@ class Kept:
         self._workload = ""
         """Id of the current workload."""
         self._kernels: KernelBaselines[DeviceSubject] | None = None
+        self.alone: dict[str, BaselineTimes] = {}
+        """Baselines of the current workload that are not timed in turns."""
+        self._alone = TimedAlone(protocol, self._compiling)
         self.by_reference = ""
         """Why PyTorch's baseline, though it is no chain, has no process of its own."""
 
@@ -56,6 +60,8 @@ class Kept:
             return known
         if not sizes:
             self._drop_kernels()  # they hold on to the memory of a reference that is gone
+        if self._protocol.timing and not sizes:  # before anything else of the workload holds memory
+            self.alone = self._alone.times(case, self._baselines)
         plan: DevicePlan = make_device_plan(case.definition, case.workload, sizes)
         compiles = "torch_compile" in self._baselines and not sizes
         self._references[key] = reference = self._new_reference(plan, compiles=compiles)
@@ -63,9 +69,15 @@ class Kept:
             self._find_ways(case, reference)
         return reference
 
+    def _compiling(self, case: Case) -> DeviceReference:
+        plan = make_device_plan(case.definition, case.workload, {})
+        return DeviceReference(self._zygote, plan, self._protocol, gpu=self._gpu, compiles=True)
+
     def _find_ways(self, case: Case, reference: DeviceReference) -> None:
         """How each baseline is timed: before a solution meets the reference and can make one look wrong, or slow."""
         for name in case.baselines_of(self._baselines):
+            if name in TIMED_ALONE:
+                continue
             if name not in case.kernels and not (name == "torch_compile" and reference.compile_baseline()):
                 reference.mode(name)
                 if self._protocol.as_published:
@@ -111,7 +123,7 @@ class Kept:
         """Loaded, with `torch_compile` prepared if wanted; a compiler that fails costs that baseline only."""
         start = functools.partial(DeviceReference, self._zygote, plan, self._protocol, gpu=self._gpu)
         reference = start(compiles=compiles)
-        problem = reference.prepare_torch_compile() if compiles else ""
+        problem = reference.prepare_compiled("torch_compile") if compiles else ""
         if not problem:
             return reference
         reference.close()

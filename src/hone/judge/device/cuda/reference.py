@@ -16,7 +16,7 @@ from hone.judge.references import COMPILE_TIMEOUT_S, ask_reference, reference_fa
 from hone.judge.runner import Runner, RunnerError, Zygote
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
-from hone.records import Mode, Protocol, Status
+from hone.records import COMPILE_OPTIONS, Mode, Protocol, Status
 
 REGIONS = ("inputs", "outputs", "parameters", "gate")
 SETUP_TIMEOUT_S = 60.0
@@ -257,16 +257,21 @@ class DeviceReference:
         return self._work({"do": "spans", "baseline": baseline})
 
     def compile_baseline(self) -> str:
-        """What `prepare_torch_compile` came to, in the process before this one if that had to be replaced."""
+        """What preparing `torch_compile` came to, in the process before this one if that had to be replaced."""
         return self._not_compiled
 
-    def prepare_torch_compile(self) -> str:
-        """Compile the baseline; a sentence why that did not work, else empty. The process is then in any state."""
+    def prepare_compiled(self, baseline: str) -> str:
+        """Compile a baseline; a sentence why that did not work, else empty. The process is then in any state."""
         try:
-            self._ask({"do": "compile"}, COMPILE_TIMEOUT_S)
+            self._ask({"do": "compile", "baseline": baseline, "options": COMPILE_OPTIONS[baseline]}, COMPILE_TIMEOUT_S)
         except Verdict as verdict:
-            return f"the baseline torch_compile could not be prepared: {verdict.detail.splitlines()[-1]}"
+            return f"the baseline {baseline} could not be prepared: {verdict.detail.splitlines()[-1]}"
         return ""
+
+    def fresh_run_ms(self, baseline: str) -> float:
+        """One run in the stream, on inputs of a secret new seed; milliseconds of device time."""
+        self._show_new(1)
+        return self.batch(baseline, "stream", 1)
 
     def profile(self) -> str:
         """PyTorch's operator table of one forward."""
