@@ -3,9 +3,11 @@
 import math
 
 import pytest
+from matplotlib.container import ErrorbarContainer
 
 from hone.analysis.figures import draw
 from hone.analysis.kernels import amdahl, kernel_rows
+from hone.analysis.metrics import geometric_ratio_interval
 from hone.analysis.render import to_frame
 from hone.analysis.schema import TABLES
 from hone.records import KernelUse, OperatorShare, SelectionReason
@@ -63,16 +65,92 @@ def test_the_gain_of_an_epoch_stands_beside_the_prediction(made):
     assert row["most_gain"] == pytest.approx(2.0)
     assert row["measured_gain"] == pytest.approx(1.25)
     assert row["preparation_gain"] == pytest.approx(1.25), "made up as twice the epoch"
-    assert (row["measured_low"], row["measured_high"]) == (pytest.approx(1.25), pytest.approx(1.25)), "epochs agree"
+    assert math.isnan(row["measured_low"]) and math.isnan(row["measured_high"]), "one process a side"
     assert (row["builtin_epoch_s"], row["epoch_s"]) == (pytest.approx(1.0), pytest.approx(0.8))
     assert (row["training"], row["reference"], row["used"], row["why"]) == ("tried", "usual", "selected", "")
     assert row["same_losses"] == "yes"
 
 
-def test_epochs_that_differ_give_a_wide_interval(made):
-    tried(made, 0.6, 1.0)
+def processes(made, usual, own, *, in_turns=False):
+    """One process for each time, 20 epochs long, whose epochs are a thousandth apart; builtins first, or in turns."""
+    made.trainings.clear()
+    noise = [1 + 0.0005 * (-1) ** at for at in range(20)]
+    for seed, (builtin_s, own_s) in enumerate(zip(usual, own, strict=True)):
+        first, then = (2 * seed, 2 * seed + 1) if in_turns else (seed, len(usual) + seed)
+        common = {"seed": seed, "workers": 1, "blocked": 0.5}
+        told = {"training": "usual", "trained_at": f"2026-01-01T00:00:{first:02}+00:00"}
+        made.train("pipelined", *(builtin_s * part for part in noise), **told, **common)
+        tried(made, *(own_s * part for part in noise), trained_at=f"2026-01-01T00:00:{then:02}+00:00", **common)
     (row,) = kernel_rows(made.salient())
+    return row
+
+
+def test_processes_that_differ_more_than_the_sides_give_an_interval_around_1(made):
+    """Epochs of one process agree; processes do not. Sixty epochs a side would be sure of a gain that is none."""
+    row = processes(made, [1.0, 1.4, 0.9], [0.8, 1.3, 0.95])
+    assert row["measured_gain"] == pytest.approx((1.26 / 0.988) ** (1 / 3), rel=1e-3)
     assert row["measured_low"] < 1 < row["measured_gain"] < row["measured_high"]
+    assert geometric_ratio_interval([1.0, 1.4, 0.9] * 20, [0.8, 1.3, 0.95] * 20, in_turns=False).low > 1
+
+
+def test_more_epochs_do_not_narrow_the_interval(made):
+    row = processes(made, [1.0, 1.4, 0.9], [0.8, 1.3, 0.95])
+    expected = geometric_ratio_interval([1.0, 1.4, 0.9], [0.8, 1.3, 0.95], in_turns=False)
+    assert (row["measured_low"], row["measured_high"]) == pytest.approx(expected)
+
+
+def test_processes_in_turns_are_pairs(made):
+    """The machine gets slower and slower, for both: in turns that cancels, in a row it does not."""
+    usual, own = [1.0, 2.0, 4.0], [0.8, 1.6, 3.2]
+    row = processes(made, usual, own, in_turns=True)
+    assert (row["measured_low"], row["measured_gain"], row["measured_high"]) == pytest.approx((1.25, 1.25, 1.25))
+    row = processes(made, usual, own)
+    assert row["measured_low"] < 1 < row["measured_gain"] < row["measured_high"]
+
+
+def test_turns_are_by_time_and_not_by_seed(made):
+    """Seeds 0 and 1 of the builtins ran in turns with seeds 1 and 0 of the kernels."""
+    made.trainings.clear()
+    told = {"workers": 1, "blocked": 0.5}
+    for training, seed, second, epoch_s in (
+        ("usual", 0, 1, 1.0), ("tried", 1, 2, 0.8), ("tried", 0, 3, 1.6), ("usual", 1, 4, 2.0),
+    ):  # fmt: skip
+        place = {"seed": seed, "trained_at": f"2026-01-01T00:00:0{second}Z"}
+        if training == "usual":
+            made.train("pipelined", epoch_s, training="usual", **place, **told)
+        else:
+            tried(made, epoch_s, **place, **told)
+    (row,) = kernel_rows(made.salient())
+    assert (row["measured_low"], row["measured_high"]) == pytest.approx((1.25, 1.25))
+
+
+def test_processes_that_ended_in_the_same_second_are_no_turns(made):
+    made.trainings.clear()
+    for seed, epoch_s in enumerate((1.0, 2.0)):
+        common = {"seed": seed, "workers": 1, "blocked": 0.5}
+        made.train("pipelined", epoch_s, training="usual", **common)
+        tried(made, 0.8 * epoch_s, **common)
+    (row,) = kernel_rows(made.salient())
+    assert row["measured_low"] < 1 < row["measured_high"]
+
+
+@pytest.mark.parametrize("own_s", [1 / 0.744, 1 / 1.873])
+def test_the_builtin_beside_the_builtin_claims_nothing(made, own_s):
+    """Two trainings of the same builtin that a busy machine drew apart: no gain, no interval, no prediction."""
+    made.selections = [chosen(used="builtin", reason="nothing faster")]
+    row = processes(made, [1.0, 1.01], [own_s, 1.01 * own_s])
+    assert row["measured_gain"] == pytest.approx(1 / own_s, rel=1e-3), "with a selected kernel it would be a claim"
+    for run, place in zip(made.trainings, range(4), strict=True):
+        if run.kernels == "selected":
+            told = {"kernel_uses": (use("builtin", "the campaign selected none"),)}
+            made.trainings[place] = run.model_copy(update=told)
+    table = to_frame("gnn_kernels", kernel_rows(made.salient()))
+    claims = [name for name in table.columns if "gain" in name or name.startswith("measured_")]
+    assert len(claims) == 6
+    assert table[[*claims, "speedup", "selected_us"]].isna().all(axis=None)
+    alone, epoch = draw("gnn_kernels", table).axes
+    assert not alone.patches and not epoch.patches and not epoch.containers
+    assert [text.get_text() for text in epoch.texts] == ["the builtin ran: nothing is claimed"]
 
 
 def test_what_is_hidden_behind_the_steps_gains_nothing(made):
@@ -91,6 +169,7 @@ def test_a_kernel_that_fell_back_has_a_row_that_says_so(made):
     (row,) = kernel_rows(made.salient())
     assert (row["used"], row["why"]) == ("fell_back; selected", "it crashed: SIGSEGV")
     assert row["predicted_gain"] == pytest.approx(1.6), "what it would have gained"
+    assert "measured_gain" not in row and "preparation_gain" not in row, "a process ran the builtin"
 
 
 def test_an_operator_of_the_cpu_is_looked_up_by_the_cpu_that_ran_it(made):
@@ -106,16 +185,17 @@ def test_where_the_builtin_was_chosen_nothing_is_promised(made):
     made.selections = [chosen(used="builtin", reason="nothing faster")]
     tried(made, uses=(use("builtin", "the campaign selected none"),))
     (row,) = kernel_rows(made.salient())
-    assert row["predicted_gain"] == 1.0 and row["speedup"] is None and row["selected_us"] is None
+    assert math.isnan(row["predicted_gain"]) and row["speedup"] is None and row["selected_us"] is None
     assert (row["used"], row["why"]) == ("builtin", "the campaign selected none")
-    assert row["measured_gain"] == pytest.approx(1.25)
+    assert "measured_gain" not in row
+    assert (row["builtin_epoch_s"], row["epoch_s"], row["same_losses"]) == (1.0, 0.8, "yes"), "what was seen stays"
 
 
 def test_choices_without_a_training_and_trainings_without_a_choice_have_rows(made):
     made.selections = [chosen("Other GPU"), chosen(operator="gather")]
     tried(made, uses=(use("builtin", "nothing was selected for Test GPU, only for Other GPU"),))
     first, *rest = kernel_rows(made.salient())
-    assert (first["training"], first["predicted_gain"]) == ("tried", 1.0)
+    assert first["training"] == "tried" and math.isnan(first["predicted_gain"])
     assert [(row["operator"], row["device"], row["gpus"]) for row in rest] == [
         (OPERATOR, "Other GPU", 0), ("gather", "Test GPU", 0),
     ]  # fmt: skip
@@ -155,6 +235,12 @@ def test_only_the_same_training_is_a_reference(made, changes):
     assert row["speedup"] == 4.0
 
 
+def test_whiskers_stand_where_several_processes_were_compared(made):
+    processes(made, [1.0, 1.4, 0.9], [0.8, 1.3, 0.95])
+    _, epoch = draw("gnn_kernels", to_frame("gnn_kernels", kernel_rows(made.salient()))).axes
+    assert sum(isinstance(each, ErrorbarContainer) for each in epoch.containers) == 1
+
+
 def test_other_losses_are_named(made):
     run = tried(made)
     epochs = (*run.epochs[:-1], run.epochs[-1].model_copy(update={"loss": 0.123}))
@@ -163,7 +249,7 @@ def test_other_losses_are_named(made):
     assert row["same_losses"] == "no"
 
 
-def test_the_figure_has_a_row_for_each_and_hatches_what_ran_the_builtin(made, tmp_path):
+def test_the_figure_has_a_row_for_each_and_hatches_kernels_that_did_not_run(made, tmp_path):
     made.selections.append(chosen("Other GPU"))
     nothing = {"operator": "gather_rows", "used": "builtin", "reason": "no experiment wrote a solution"}
     made.selections.append(chosen("Other GPU").model_copy(update=nothing))  # is not drawn
@@ -176,8 +262,11 @@ def test_the_figure_has_a_row_for_each_and_hatches_what_ran_the_builtin(made, tm
     ]  # fmt: skip
     assert [bar.get_width() for bar in alone.patches] == [4.0, 4.0, 4.0]
     assert alone.get_xlim()[0] == epoch.get_xlim()[0] == 0
-    assert {bar.get_hatch() for bar in epoch.patches} == {"", "////"}
+    assert [bar.get_hatch() for bar in alone.patches] == ["", "////", ""]
+    assert [bar.get_width() for bar in epoch.patches] == [pytest.approx(1.25)], "what fell back was not measured"
+    assert [text.get_text() for text in epoch.texts] == ["fell back to the builtin: nothing was measured"]
     labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    assert labels == ["predicted by Amdahl's law", "measured: selected", "measured: fell_back"]
+    assert sorted(labels) == ["measured: selected", "predicted by Amdahl's law"]
+    assert not any(isinstance(each, ErrorbarContainer) for each in epoch.containers), "one process a side"
     made.make(tmp_path)
     assert "Kernels of a campaign" in (tmp_path / "gnn_kernels.md").read_text()

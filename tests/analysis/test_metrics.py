@@ -189,6 +189,24 @@ def test_the_student_interval_covers_as_often_as_it_says():
     assert 0.92 < hits / 400 < 0.98
 
 
+def test_the_interval_of_a_ratio_by_hand():
+    # turns: logarithms of the ratios 0, 1, 2, as in the geometric mean by hand
+    low, high = metrics.geometric_ratio_interval(np.exp([5.0, 1.0, 3.0]), np.exp([5.0, 0.0, 1.0]), in_turns=True)
+    assert (math.log(low), math.log(high)) == pytest.approx((1 - 4.302653 / 3**0.5, 1 + 4.302653 / 3**0.5), abs=1e-5)
+    # sides by themselves: variances 1 of 3 and 1 of 3, four degrees of freedom, Student's t 2.776445
+    low, high = metrics.geometric_ratio_interval(np.exp([4.0, 5.0, 6.0]), np.exp([2.0, 3.0, 4.0]), in_turns=False)
+    half = 2.776445 * (2 / 3) ** 0.5
+    assert (math.log(low), math.log(high)) == pytest.approx((2 - half, 2 + half), abs=1e-5)
+
+
+@pytest.mark.parametrize("in_turns", [True, False])
+def test_the_interval_of_a_ratio_needs_two_processes_on_each_side(in_turns):
+    assert all(math.isnan(end) for end in metrics.geometric_ratio_interval([2.0], [1.0], in_turns=in_turns))
+    assert all(math.isnan(end) for end in metrics.geometric_ratio_interval([2.0, 3.0], [1.0], in_turns=False))
+    with pytest.raises(ValueError, match="no turns"):
+        metrics.geometric_ratio_interval([2.0, 3.0], [1.0], in_turns=True)
+
+
 def test_an_interval_needs_two_positive_values_in_each_group():
     assert all(math.isnan(end) for end in metrics.geometric_mean_interval([[2.0]]))
     assert all(math.isnan(end) for end in metrics.geometric_mean_interval([[2.0, 3.0], [1.0]]))

@@ -11,14 +11,22 @@ from matplotlib.figure import Figure
 
 from hone.analysis.plotting import PALETTE, grid, legend_below
 
+Places = np.ndarray[tuple[int], np.dtype[np.int64]]
+"""Where each row of the table is drawn, shape (rows,)."""
 BAR_IN = 0.5
-HATCHES = {"selected": "", "builtin": "....", "fell_back": "////"}
+FELL_BACK = "////"
+SILENT = {
+    "builtin": "the builtin ran: nothing is claimed",
+    "fell_back": "fell back to the builtin: nothing was measured",
+}
+"""What stands in the place of a measured gain."""
 
 
 def kernels_figure(table: pd.DataFrame) -> Figure:
     """A row an operator and training: its speedup by itself, and the gain of an epoch, promised and measured.
 
-    Operators that nobody has improved and no training asked for are left to the table.
+    What the table does not claim has neither bar nor whiskers. Operators that nobody has improved and no training asked
+    for are left to the table.
     """
     told = table[(table["training"] != "") | (table["used"] != "builtin")]
     table = table if told.empty else told
@@ -26,18 +34,8 @@ def kernels_figure(table: pd.DataFrame) -> Figure:
     figure, axes = grid(1, 2, heights_in=[BAR_IN * len(table) + 1.0], width_in=4.2)
     alone, epoch = axes[0]
     places = np.arange(len(table))
-    hatches = [HATCHES.get(used, "xxxx") for used in table["used"]]
-    alone.barh(places, table["speedup"].fillna(1), color=PALETTE[0], height=0.62, hatch=hatches, edgecolor="white")
-    alone.set_xlabel("speedup of the operator alone")
-    _bars(epoch, places, table["measured_gain"], hatches)
-    spread = [table["measured_gain"] - table["measured_low"], table["measured_high"] - table["measured_gain"]]
-    style: dict[str, Any] = {"ecolor": "#444444", "capsize": 2, "elinewidth": 1, "fmt": "none"}
-    epoch.errorbar(table["measured_gain"], places, xerr=[part.fillna(0).clip(lower=0) for part in spread], **style)
-    epoch.plot(
-        table["predicted_gain"], places, "D", color="black", markerfacecolor="none", markersize=6,
-        label="predicted by Amdahl's law",
-    )  # fmt: skip
-    epoch.set_xlabel("gain of an epoch of training")
+    _alone(alone, places, table)
+    _epoch(epoch, places, table)
     for axis, shown in ((alone, names), (epoch, [""] * len(names))):
         axis.axvline(1, color="#444444", linewidth=1, linestyle=":")
         axis.set_yticks(places, shown)
@@ -48,14 +46,38 @@ def kernels_figure(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _bars(axis: Axes, places: np.ndarray[tuple[int], np.dtype[np.int64]], gains: pd.Series, hatches: list[str]) -> None:
-    labels = {hatch: f"measured: {used}" for used, hatch in HATCHES.items()}
-    for hatch in dict.fromkeys(hatches):
-        chosen = np.array([each == hatch for each in hatches])
+def _alone(axis: Axes, places: Places, table: pd.DataFrame) -> None:
+    """Hatched where the kernel did not run in every process of the training."""
+    known = table["speedup"].notna().to_numpy()
+    hatches = ["" if used == "selected" else FELL_BACK for used in table["used"][known]]
+    axis.barh(
+        places[known], table["speedup"][known], color=PALETTE[0], height=0.62, hatch=hatches, edgecolor="white"
+    )  # fmt: skip
+    axis.set_xlabel("speedup of the operator alone")
+
+
+def _epoch(axis: Axes, places: Places, table: pd.DataFrame) -> None:
+    gains, low, high = (table[f"measured_{name}"].to_numpy() for name in ("gain", "low", "high"))
+    known, spread = np.isfinite(gains), np.isfinite(gains) & np.isfinite(low) & np.isfinite(high)
+    if known.any():
         axis.barh(
-            places[chosen], gains.to_numpy()[chosen], color=PALETTE[5], height=0.62, hatch=hatch, edgecolor="white",
-            label=labels.get(hatch, "measured: differs by seed"),
+            places[known], gains[known], color=PALETTE[5], height=0.62, edgecolor="white", label="measured: selected"
         )  # fmt: skip
+    if spread.any():
+        sides = [(gains - low)[spread].clip(min=0), (high - gains)[spread].clip(min=0)]
+        style: dict[str, Any] = {"ecolor": "#444444", "capsize": 2, "elinewidth": 1, "fmt": "none"}
+        axis.errorbar(gains[spread], places[spread], xerr=sides, **style)
+    if table["predicted_gain"].notna().any():
+        axis.plot(
+            table["predicted_gain"], places, "D", color="black", markerfacecolor="none", markersize=6,
+            label="predicted by Amdahl's law",
+        )  # fmt: skip
+    for place, (training, used, gain) in zip(places, table[["training", "used", "measured_gain"]].values, strict=True):
+        if training and np.isnan(gain) and used != "selected":
+            said = SILENT.get(used, "not all seeds ran the kernel: nothing was measured")
+            style = {"transform": axis.get_yaxis_transform(), "fontsize": 7, "color": "#444444", "va": "center"}
+            axis.text(0.02, float(place), said, **style)
+    axis.set_xlabel("gain of an epoch of training")
 
 
 def _name(row: pd.Series) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
-from hone.analysis.metrics import geometric_mean_interval
+from hone.analysis.metrics import geometric_mean, geometric_ratio_interval
 from hone.analysis.provenance import joined
 from hone.analysis.salient import Salient, Trained, mean_and_std
 from hone.analysis.tables import Row
@@ -15,6 +16,8 @@ DEVICE = "device"
 """The system whose operators are kernels of a GPU: their shares are those of device_roofline."""
 SAME = ("fanouts", "batch_size", "hidden", "precision", "threads", "num_train", "device", "placement")
 """What a training must share with the one that it is compared with, beside graph, model, system and processes."""
+NOTHING_PROMISED: Row = {"predicted_gain": math.nan, "most_gain": math.nan}
+"""Of an operator that ran the builtin on both sides: such a row claims nothing."""
 
 
 def kernel_rows(salient: Salient) -> list[Row]:
@@ -37,11 +40,40 @@ def amdahl(share: float, speedup: float) -> float:
     return 1 / (1 - share + share / speedup)
 
 
-def _gain_interval(twin: Trained, group: Trained, confidence: float) -> tuple[float, float]:
-    """Of the ratio of the epochs' geometric means; NaN for fewer than two epochs on a side."""
-    sides = (twin.over_epochs("epoch_s"), 1 / group.over_epochs("epoch_s"))
-    low, high = geometric_mean_interval(sides, confidence)  # of the root of the ratio
-    return low**2, high**2
+def _measured(twin: Trained, group: Trained, confidence: float) -> Row:
+    """What an epoch gained over the builtins. A process is one value: its epochs share whatever else the machine did.
+
+    One process on a side has no interval: nobody knows how far two processes of the same training are apart.
+    """
+    in_turns = _in_turns(twin, group)
+    sides = [_by_time(side) if in_turns else side for side in (twin, group)]
+    above, below = (side.over_runs("epoch_s") for side in sides)
+    low, high = geometric_ratio_interval(above, below, in_turns=in_turns, confidence=confidence)
+    prepare_s = group.mean("prepare_s")
+    return {
+        "measured_gain": geometric_mean(above) / geometric_mean(below),
+        "measured_low": low,
+        "measured_high": high,
+        "preparation_gain": twin.mean("prepare_s") / prepare_s if prepare_s else math.nan,
+    }
+
+
+def _in_turns(twin: Trained, group: Trained) -> bool:
+    """Whether the first two processes to end are one of each side, and the next two, and so on.
+
+    Processes that ended in the same second leave the order open: no turns.
+    """
+    ends = sorted((_ended(run), side) for side, of in enumerate((twin, group)) for run in of.runs)
+    known = len({moment for moment, _ in ends}) == len(ends) and len(ends) % 2 == 0
+    return known and all(one != other for (_, one), (_, other) in zip(ends[::2], ends[1::2], strict=True))
+
+
+def _by_time(group: Trained) -> Trained:
+    return Trained(group.place, sorted(group.runs, key=_ended))
+
+
+def _ended(run: TrainingRun) -> datetime:
+    return datetime.fromisoformat(run.trained_at)
 
 
 def _places(group: Trained) -> list[tuple[str, str]]:
@@ -80,14 +112,11 @@ def _trained_row(salient: Salient, group: Trained, operator: str, item: Selectio
         return row
     row["reference"] = twin.place.training
     row["builtin_epoch_s"], row["builtin_epoch_std_s"] = mean_and_std(twin.over_epochs("epoch_s"))
-    row["measured_gain"] = row["builtin_epoch_s"] / row["epoch_s"]
-    row["measured_low"], row["measured_high"] = _gain_interval(
-        twin, group, salient.context.settings.analysis.confidence
-    )
-    prepare_s = group.mean("prepare_s")
-    row["preparation_gain"] = twin.mean("prepare_s") / prepare_s if prepare_s else math.nan
     row["same_losses"] = "yes" if _losses(twin) == _losses(group) else "no"
-    return row | _predicted(salient, group, twin, operator, item)
+    if row["used"] == "selected":  # else a process of the training ran the builtin, as the reference did
+        row |= _measured(twin, group, salient.context.settings.analysis.confidence)
+    row |= _predicted(salient, group, twin, operator, item)
+    return row | NOTHING_PROMISED if row["used"] == "builtin" else row
 
 
 def _predicted(salient: Salient, group: Trained, twin: Trained, operator: str, item: SelectionReason | None) -> Row:
@@ -99,7 +128,7 @@ def _predicted(salient: Salient, group: Trained, twin: Trained, operator: str, i
         shares = _shares_of_preparation(salient, group, twin, operator)
     of_epoch, most = shares["share"], shares.get("most_gain", math.inf)
     gain = min(amdahl(of_epoch, speedup), most) if speedup and not math.isnan(of_epoch) else math.nan
-    return {**shares, "predicted_gain": gain if speedup else 1.0}
+    return {**shares, "predicted_gain": gain}
 
 
 def _share_of_kernels(salient: Salient, group: Trained, twin: Trained, operator: str) -> float:

@@ -242,6 +242,24 @@ def geometric_mean_interval(groups: Sequence[ArrayLike], confidence: float = 0.9
     return Interval(math.exp(low), math.exp(high))
 
 
+def geometric_ratio_interval(
+    above: ArrayLike, below: ArrayLike, *, in_turns: bool, confidence: float = 0.95, seed: int = SEED
+) -> Interval:
+    """Interval of the ratio of two geometric means, shape (units,) each; a unit is a whole process, never one epoch.
+
+    `in_turns`: index k of both ran in turn k, and turns are resampled as pairs, since both share the machine's state.
+    Else each side is resampled by itself. (NaN, NaN) for fewer than two units on a side. Raises ValueError for a value
+    that is not positive and finite, and for turns without a partner.
+    """
+    one, other = np.asarray(above, dtype=float), np.asarray(below, dtype=float)
+    if in_turns:
+        if one.size != other.size:
+            raise ValueError(f"{one.size} and {other.size} processes are no turns")
+        return geometric_mean_interval([one / other], confidence, seed)
+    low, high = geometric_mean_interval([one, 1 / other], confidence, seed)  # of the root of the ratio
+    return Interval(low**2, high**2)
+
+
 def _student_interval(groups: Sequence[Floats], confidence: float) -> tuple[float, float]:
     """Of the mean of the groups' means, with the degrees of freedom of Welch and Satterthwaite."""
     from scipy import stats

@@ -56,11 +56,15 @@ class Trained:
     @property
     def counted(self) -> list[EpochFigures]:
         """Epochs after the warm-up, of all seeds; of a run that is not longer than the warm-up its last epoch."""
-        return [epoch for run in self.runs for epoch in run.epochs[WARMUP_EPOCHS:] or run.epochs[-1:]]
+        return [epoch for run in self.runs for epoch in _counted(run)]
 
     def over_epochs(self, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """One figure of every counted epoch, shape (epochs,)."""
         return np.array([getattr(epoch, name) for epoch in self.counted], dtype=float)
+
+    def over_runs(self, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """Mean of a figure over each run's counted epochs, shape (runs,): epochs of one run are not independent."""
+        return np.array([mean_and_std(getattr(epoch, name) for epoch in _counted(run))[0] for run in self.runs])
 
     def mean(self, name: str) -> float:
         """Mean of a figure over the counted epochs; NaN without any."""
@@ -83,6 +87,10 @@ class Trained:
             "placement": first.placement,
             "threads": first.threads,
         }
+
+
+def _counted(run: TrainingRun) -> tuple[EpochFigures, ...]:
+    return run.epochs[WARMUP_EPOCHS:] or run.epochs[-1:]
 
 
 def mean_and_std(values: Iterable[float]) -> tuple[float, float]:

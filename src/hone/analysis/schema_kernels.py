@@ -12,14 +12,27 @@ KERNEL_COLUMNS: dict[str, Column] = {
     ),
     "predicted_gain": Column(
         "float",
-        "by Amdahl's law: 1 / (1 - share + share / speedup), and at most most_gain; 1 where the builtin was chosen",
+        "by Amdahl's law: 1 / (1 - share + share / speedup), and at most most_gain; of a kernel that fell_back what it "
+        "would have gained; empty where the builtin was chosen: nothing is claimed",
     ),
-    "measured_gain": Column("float", "builtin_epoch_s over epoch_s, of all operators of the training together"),
+    "measured_gain": Column(
+        "float",
+        "epoch with the builtins over epoch with the kernels, of all operators of the training together: geometric "
+        "means of the processes' mean epochs; empty unless every process ran this operator's selected kernel, as else "
+        "builtin is compared with builtin",
+    ),
     "measured_low": Column(
-        "float", "lower end of the measured gain's interval, the epochs of both trainings resampled"
+        "float",
+        "lower end of the measured gain's interval: whole processes are resampled, as pairs where those of both sides "
+        "ended in turns (below ten, Student's t on their logarithms); empty with one process on a side, as nobody "
+        "knows how far two are apart",
     ),
     "measured_high": Column("float", "upper end of that interval"),
-    "most_gain": Column("float", "what an epoch would gain if its batches cost nothing: epoch over epoch less blocked"),
+    "most_gain": Column(
+        "float",
+        "what an epoch would gain if its batches cost nothing: epoch over epoch less blocked; empty where the builtin "
+        "was chosen",
+    ),
     "used": Column(
         "text", "what the training ran: the `selected` kernel, the `builtin`, or the builtin because it `fell_back`"
     ),
@@ -27,7 +40,8 @@ KERNEL_COLUMNS: dict[str, Column] = {
     "preparation_share": Column("float", "the operator's part of the processor time that preparing a batch takes"),
     "preparation_gain": Column(
         "float",
-        "prepare_s of the reference over prepare_s: what the share of preparation leads one to expect shows here first",
+        "prepare_s of the reference over prepare_s: what the share of preparation leads one to expect shows here "
+        "first; empty where measured_gain is",
     ),
     "builtin_epoch_s": Column("float", "epoch_s of the same training with the builtins: the reference"),
     "builtin_epoch_std_s": Column("float", "its standard deviation"),
