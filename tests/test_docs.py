@@ -41,6 +41,13 @@ def test_every_make_target_that_the_readme_names_is_there():
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
+def test_the_readme_prints_no_share_that_depends_on_the_machine():
+    """Correct or not is the same everywhere; faster or not is not."""
+    rows = re.findall(r"^\w+ +recorded/\w+ .*", Path("README.md").read_text(), re.MULTILINE)
+    assert rows
+    assert all(row.count("%") == 1 for row in rows)
+
+
 def test_the_config_that_the_readme_shows_is_one():
     (text,) = re.findall(r"```yaml\n(.*?)```", Path("README.md").read_text(), re.DOTALL)
     settings = load(yaml.safe_load(text))
