@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,28 @@ def test_every_command_has_a_help_text(hone):
         "run", "import", "pending", "ledger", "transcript", "judge", "show", "repeatability", "trial", "generated",
     ):  # fmt: skip
         assert name in out
+
+
+def test_the_version_is_the_packages_with_the_commit_where_it_is_known(hone, monkeypatch):
+    for known, shown in (("0123456789ab+", " (commit 0123456789ab+)"), ("", "")):
+        monkeypatch.setattr("hone.code.commit", lambda known=known: known)
+        assert hone("--version") == (0, f"hone {version('hone')}{shown}\n", "")
+
+
+def test_a_variable_named_version_does_not_replace_a_command(hone, monkeypatch):
+    monkeypatch.setenv("HONE_VERSION", "1")
+    assert "Print the function that a kernel" in hone("launcher", "--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("hone laun", "launcher"), ("hone run --exp", "--experiment"), ("hone trial con", "containment")],
+)
+def test_a_shell_completes_commands_and_options(hone, monkeypatch, words, completed):
+    monkeypatch.setenv("_HONE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert hone()[:2] == (0, f"{completed}\n")
 
 
 def test_the_trials_are_commands(hone):

@@ -22,7 +22,6 @@ from hone.errors import HoneError
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"auto_envvar_prefix": "HONE"},
     help="Hone: kernels written by language models, built, judged and timed.",
@@ -31,6 +30,33 @@ app.add_typer(operators, name="operator", help="Kernels as PyTorch operators: ch
 app.add_typer(trials, name="trial", help="Try the judge itself: containment, kills, public harness, profiler.")
 app.command()(status)
 app.command()(screen)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        from hone.code import commit
+
+        known = commit()
+        typer.echo(f"hone {version('hone')}" + (f" (commit {known})" if known else ""))
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            allow_from_autoenv=False,  # where a script sets HONE_VERSION, commands still run
+            help="Print the version, with the commit where it is known.",
+        ),
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
 
 
 @app.command()
