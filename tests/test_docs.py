@@ -29,15 +29,21 @@ def test_every_field_says_what_it_is_by_name_or_by_words(name):
         assert info.description or re.fullmatch(r"[a-z_]+", field)
 
 
+DOCUMENTS = [*Path().glob("*.md"), Path("config/README.md"), *Path("docs").glob("*.md")]
+
+
 def test_every_file_that_the_documentation_names_is_there():
-    for document in [Path("README.md"), *Path("docs").glob("*.md")]:
+    for document in DOCUMENTS:
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document} links to {target}"
 
 
-def test_every_make_target_that_the_readme_names_is_there():
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_every_make_target_that_a_page_names_is_there(document):
     makefile = Path("Makefile").read_text()
-    for target in re.findall(r"`make (\w+)`", Path("README.md").read_text()):
+    named = re.findall(r"(?:`|^\$ )make (\w+)", Path(document).read_text(), re.MULTILINE)
+    assert "test" in named
+    for target in named:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
@@ -46,6 +52,31 @@ def test_the_readme_prints_no_share_that_depends_on_the_machine():
     rows = re.findall(r"^\w+ +recorded/\w+ .*", Path("README.md").read_text(), re.MULTILINE)
     assert rows
     assert all(row.count("%") == 1 for row in rows)
+
+
+def table_of_configs():
+    """Lines of config/README.md as (file, [the other columns])."""
+    lines = re.findall(r"^\| \[([\w.]+)\]\(([\w.]+)\) \| (.*) \|$", Path("config/README.md").read_text(), re.MULTILINE)
+    assert all(name == target for name, target, _ in lines)
+    return [(name, rest.split(" | ")) for name, _, rest in lines]
+
+
+def test_every_config_has_one_line_in_the_table_of_configs():
+    assert sorted(name for name, _ in table_of_configs()) == sorted(file.name for file in Path("config").glob("*.yaml"))
+
+
+@pytest.mark.parametrize(("name", "columns"), table_of_configs())
+def test_the_table_of_configs_says_what_a_config_needs(name, columns):
+    asked, gpu, key, besides, how_long = columns
+    settings = load(yaml.safe_load((Path("config") / name).read_text()))
+    devices = [training.device for training in settings.trainings.values()]
+    devices += [settings.protocol(experiment).device for experiment in settings.experiments]
+    models = [model for experiment in settings.experiments.values() for model in experiment.models]
+    assert gpu == ("yes" if "cuda" in devices else "no")
+    assert key == ("yes" if any(model.startswith("openai") for model in models) else "no")
+    assert asked
+    assert besides
+    assert how_long
 
 
 def test_the_config_that_the_readme_shows_is_one():
@@ -57,7 +88,7 @@ def test_the_config_that_the_readme_shows_is_one():
 
 def test_every_hone_command_that_the_documentation_names_is_there():
     known = get_command(app).commands
-    for document in [Path("README.md"), *Path("docs").glob("*.md")]:
+    for document in DOCUMENTS:
         for words in re.findall(r"(?:\$ |bin/|`)hone ((?:[a-z][a-z-]+ ?){1,2})", document.read_text()):
             name, *rest = words.split()
             assert name in known, f"{document}: hone {name}"
