@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from collections.abc import Callable
@@ -67,12 +66,7 @@ def kinds_of(module: Module) -> tuple[str, ...]:
 
 def packages_of(module: Module) -> tuple[str, ...]:
     """As `packages_needed`, of a parsed source."""
-    found: set[str] = set()
-    for node in module.nodes:
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
+    found = {name.split(".")[0] for name in module.imported}
     by_name: Callable[[str], bool] = re.compile(r"__import__|importlib\.import_module").fullmatch  # type: ignore[assignment]
     for name, call in module.calls:
         if by_name(name) and call.args and (text := module.folded(call.args[0])):

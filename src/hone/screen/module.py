@@ -76,6 +76,18 @@ class Module:
         return found
 
     @functools.cached_property
+    def imported(self) -> frozenset[str]:
+        """Dotted names of all that is imported, wherever the import stands; a module's own neighbours are left out."""
+        plain = (alias.name for node in self.nodes if isinstance(node, ast.Import) for alias in node.names)
+        parts = (
+            f"{node.module}.{alias.name}"
+            for node in self.nodes
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level
+            for alias in node.names
+        )
+        return frozenset((*plain, *parts))
+
+    @functools.cached_property
     def calls(self) -> tuple[tuple[str, ast.Call], ...]:
         """(dotted name, call) of every call; the name is empty where it is neither a name nor an attribute."""
         return tuple((self.dotted(node.func), node) for node in self.nodes if isinstance(node, ast.Call))
