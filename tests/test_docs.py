@@ -29,7 +29,7 @@ def test_every_field_says_what_it_is_by_name_or_by_words(name):
         assert info.description or re.fullmatch(r"[a-z_]+", field)
 
 
-DOCUMENTS = [*Path().glob("*.md"), Path("config/README.md"), *Path("docs").glob("*.md")]
+DOCUMENTS = [*Path().glob("*.md"), Path("config/README.md"), *Path("docs").glob("*.md"), *Path("docs/log").glob("*.md")]
 
 
 def test_every_file_that_the_documentation_names_is_there():
