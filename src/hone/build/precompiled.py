@@ -11,14 +11,14 @@ object is the same to the byte. A folder without the file says that the compiler
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import functools
-import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from filelock import FileLock
 
 from hone.build.compile import run_compiler, scratch_folder, write_source
 from hone.build.extension_sources import CORE, HEADER, KERNELS, SLIM, Unit, header_flags
@@ -92,13 +92,11 @@ def _locked(path: Path) -> Iterator[None]:
     """One maker at a time; on disks without locks several may make the same, of which one stays."""
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = FileLock(path, mode=0o644, fallback_to_soft=False)
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError, NotImplementedError):
+            held.enter_context(lock)
         yield
-    finally:
-        os.close(lock)
 
 
 @functools.cache

@@ -200,3 +200,10 @@ def test_a_reference_that_keeps_a_state_is_no_problem_for_two_processes(rig):
     item = problem("counts", "self.runs += 1; return x * self.runs", OUT, init="self.runs = 0")
     found = refused(lambda: rig(item, "return x"))
     assert (found.status, "keeps a state" in found.detail) == (Status.NOT_JUDGED, True)
+
+
+def test_a_machine_that_is_too_slow_to_launch_an_empty_batch_is_not_measured(rig, monkeypatch):
+    made = rig(SCALE, "return torch.sigmoid(x) * self.weight", init=NORMAL)
+    monkeypatch.setattr(DeviceSubject, "arm", lambda *_, **__: "late")
+    found = refused(lambda: made.subject.calibrate(made.reference))
+    assert (found.status, "empty batch" in found.detail) == (Status.MACHINE_ERROR, True)

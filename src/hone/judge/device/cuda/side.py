@@ -128,7 +128,8 @@ class DeviceSubject:
             return
         found = []
         for _ in range(CALIBRATIONS):
-            self.arm(reference, reference.sets, null=True)
+            if self.arm(reference, reference.sets, null=True):
+                raise Verdict(Status.MACHINE_ERROR, f"an empty batch was not launched within {LAUNCHED_WITHIN_S:g} s")
             seen = self.run_armed(reference, reference.sets)
             claimed_ms, collect_ms = self.collect()
             found.append(replace(seen, claimed_ms=claimed_ms, collect_ms=collect_ms))
