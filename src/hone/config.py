@@ -213,6 +213,14 @@ class Analysis(Section):
     """Model, as the experiments name it -> the name that the paper's tables use."""
 
 
+def timing_protocols() -> list[str]:
+    """Names of the files of hone/judge/protocols that have a function `measure`."""
+    folder = Path(__file__).parent / "judge" / "protocols"
+    return sorted(
+        path.stem for path in folder.glob("[a-z]*.py") if "\ndef measure(" in path.read_text(encoding="utf-8")
+    )
+
+
 class Settings(Section):
     """The whole config."""
 
@@ -227,7 +235,7 @@ class Settings(Section):
     llm: LLM = LLM()
     judge: Protocol = Protocol(name="default")
     """The protocol of correctness and timing; to be given where there are experiments."""
-    baselines: tuple[TorchBaseline | Literal["upstream", "current"], ...] = ("torch_eager",)
+    baselines: tuple[Literal[TorchBaseline, "upstream", "current"], ...] = ("torch_eager",)
     """What speedup is measured against; one that a definition does not have is left out for it."""
     graphs: dict[str, GraphEntry] = Field(default_factory=dict)
     """Graphs that neural networks are trained on."""
@@ -250,6 +258,17 @@ class Settings(Section):
             raise ValueError("there is nothing to do: write sources and experiments, or graphs and trainings, or both")
         if self.experiments and "judge" not in self.model_fields_set:
             raise ValueError("judge: is missing: experiments need a protocol; write at least `judge: {name: <name>}`")
+        return self
+
+    @model_validator(mode="after")
+    def _timing_protocols(self) -> Self:
+        known = timing_protocols()
+        named = {"judge": self.judge} | {f"experiments.{name}.judge": self.protocol(name) for name in self.experiments}
+        for where, protocol in named.items():
+            if protocol.timing_protocol not in known:
+                raise ValueError(
+                    f"{where}.timing_protocol: must be {' or '.join(known)} (got '{protocol.timing_protocol}')"
+                )
         return self
 
     @model_validator(mode="after")
