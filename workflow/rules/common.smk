@@ -149,15 +149,19 @@ def shards_of(stage, experiment):
     return found
 
 
-def judge_threads():
+def all_cores(wildcards):
+    """Cores of this run; 1 where nothing runs, as with --summary and --dag, which are given none.
+
+    A function of a job: which of the two it is, Snakemake knows once the rules have been read.
+    """
+    return workflow.cores if workflow.scheduling_settings else 1
+
+
+def judge_threads(wildcards):
     """Cores that a job of the judge takes; a GPU's judge waits most of the time for the GPU."""
     if settings.judge.device == "cuda":
         return 2
-    return (
-        workflow.cores
-        if settings.judge.timing and workflow.cores
-        else settings.judge.threads
-    )
+    return all_cores(wildcards) if settings.judge.timing else settings.judge.threads
 
 
 # What a rule's wildcards stand for.

@@ -17,7 +17,7 @@ rule judge:
     conda:
         "../../envs/hone.yaml"
     # On a CPU a job that takes times has the machine to itself. A GPU's times, where runs are graphs, do not suffer from compilers beside it.
-    threads: judge_threads()
+    threads: judge_threads
     resources:
         gpu=JUDGE_GPUS,
         machine_gpu=JUDGE_GPUS,

@@ -34,7 +34,7 @@ rule sampler_study:
         graph=only(settings.graphs),
     conda:
         "../../envs/hone.yaml"
-    threads: workflow.cores or 1
+    threads: all_cores
     params:
         store=settings.paths.store,
         code=code_digest("gnn/sampling", "gnn/study"),
@@ -56,7 +56,7 @@ rule sampler_benchmark:
         graph=only(settings.graphs),
     conda:
         "../../envs/hone.yaml"
-    threads: workflow.cores or 1
+    threads: all_cores
     params:
         store=settings.paths.store,
         code=code_digest("gnn/sampling", "gnn/study"),

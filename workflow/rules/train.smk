@@ -65,7 +65,7 @@ rule roofline:
         graph=only(MEASURED),
     conda:
         "../../envs/hone.yaml"
-    threads: workflow.cores or 1
+    threads: all_cores
     resources:
         gpu=1,
         machine_gpu=1,
