@@ -71,6 +71,35 @@ rule definitions:
         ],
 
 
+# As far as a stage: what --until cannot say, see docs/reruns.md.
+
+
+rule answers:
+    # Every answer; a later turn's need the verdicts of the turns before.
+    input:
+        RECORDS["answers"],
+
+
+rule builds:
+    # Every kernel, compiled.
+    input:
+        RECORDS["builds"],
+
+
+rule verdicts:
+    # Every verdict, without tables.
+    input:
+        RECORDS["traces"],
+        RECORDS["suite_traces"],
+        RECORDS["evaluations"],
+
+
+rule networks:
+    # Every trained network, without inference.
+    input:
+        RECORDS["trainings"],
+
+
 # A script is an input by its text. Snakemake goes by its time, which every checkout changes: profiles/default turns that off.
 for each in workflow.rules:
     if each.script:
