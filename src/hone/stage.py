@@ -7,39 +7,55 @@ import platform
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from hone.errors import HoneError, PendingAnswersError
 from hone.files import disk_errors
+from hone.locks import only_writer
 
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 @contextmanager
-def reported(logs: Iterable[str]) -> Iterator[None]:
+def reported(logs: Iterable[str], outputs: Iterable[str] = ()) -> Iterator[None]:
     """Print a HoneError without a traceback, end the rule's log files with it, and exit with status 1.
+
+    While another process is still at work on the same outputs, wait for it.
 
     The logs hold what the last try said: earlier ones are removed. Any other error goes there with its traceback. They
     begin with the machine's name: Snakemake shows the cluster's message on a killed job behind a log that has a line,
     and nothing behind an empty one.
     """
     files = [Path(log) for log in logs]
-    for file in files:
-        with suppress(OSError):
-            file.unlink(missing_ok=True)
-    _append(files, f"on {platform.node()}\n")
-    try:
-        with _named_disk():
-            yield
-    except HoneError as error:
-        message = f"{'waiting' if isinstance(error, PendingAnswersError) else 'error'}: {error}\n"
+    with _turn(outputs, files):
+        for file in files:
+            with suppress(OSError):
+                file.unlink(missing_ok=True)
+        _append(files, f"on {platform.node()}\n")
+        try:
+            with _named_disk():
+                yield
+        except HoneError as error:
+            message = f"{'waiting' if isinstance(error, PendingAnswersError) else 'error'}: {error}\n"
+            sys.stderr.write(message)
+            _append(files, message)
+            raise SystemExit(1) from None
+        except Exception:
+            _append(files, traceback.format_exc())
+            raise
+
+
+def _turn(outputs: Iterable[str], logs: list[Path]) -> AbstractContextManager[None]:
+    """The lock of a job: the first output's, since no two jobs have an output in common."""
+
+    def say(message: str) -> None:
+        _append(logs, message)
         sys.stderr.write(message)
-        _append(files, message)
-        raise SystemExit(1) from None
-    except Exception:
-        _append(files, traceback.format_exc())
-        raise
+        sys.stderr.flush()
+
+    first = next(iter(outputs), None)
+    return nullcontext() if first is None else only_writer(str(first), say)
 
 
 @contextmanager

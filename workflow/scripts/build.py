@@ -6,7 +6,7 @@ from hone.build.slots import compilers_at_a_time
 from hone.pipeline import build
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     build(
         Path(snakemake.input.solutions),
         [Path(path) for path in snakemake.input.definitions],

@@ -6,7 +6,7 @@ from hone.campaign import Before, converse
 from hone.config import Experiment
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     converse(
         snakemake.wildcards.experiment,
         Experiment.model_validate(snakemake.params.experiment),

@@ -6,7 +6,7 @@ from hone.pipeline import define_level
 from hone.records import Tolerance
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     define_level(
         Path(snakemake.input.problems),
         int(snakemake.wildcards.level),

@@ -5,5 +5,5 @@ from hone.errors import located
 from hone.gnn.prepare import download
 from hone.stage import reported
 
-with reported(snakemake.log), located(f"graphs.{snakemake.wildcards.graph}"):
+with reported(snakemake.log, snakemake.output), located(f"graphs.{snakemake.wildcards.graph}"):
     download(parse_graph(snakemake.params.graph))

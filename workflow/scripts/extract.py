@@ -5,7 +5,7 @@ from pathlib import Path
 from hone.pipeline import extract
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     extract(
         Path(snakemake.input[0]),
         snakemake.params.experiment,

@@ -6,7 +6,7 @@ from hone.campaign import extract
 from hone.records import Language
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     extract(
         Path(snakemake.input.answers),
         snakemake.params.experiment["method"],

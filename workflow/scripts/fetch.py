@@ -6,5 +6,5 @@ from hone.config import parse_source
 from hone.pipeline import fetch_problems
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     fetch_problems(snakemake.wildcards.source, parse_source(snakemake.params.source), Path(snakemake.output[0]))

@@ -6,7 +6,7 @@ from hone.config import parse_archive
 from hone.pipeline import fetch_archive
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     fetch_archive(
         snakemake.wildcards.archive,
         parse_archive(snakemake.params.archive),

@@ -7,7 +7,7 @@ from hone.pipeline import generate
 from hone.records import Sampling
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     settings = load(snakemake.config)  # how models are asked changes no answer, so it is no param of the rule
     generate(
         Path(snakemake.input.prompts),

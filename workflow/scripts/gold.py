@@ -6,7 +6,7 @@ from hone.config import Experiment
 from hone.pipeline import gold
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     gold(
         snakemake.wildcards.experiment,
         snakemake.params.model,

@@ -6,7 +6,7 @@ from hone.gnn.job import TrainingJob
 from hone.gnn.stage import compiled_sampler, infer
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     job = TrainingJob.model_validate(snakemake.params.job)
     infer(
         job,

@@ -6,7 +6,7 @@ from hone.pipeline import judge
 from hone.records import Protocol
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     judge(
         Path(snakemake.input.solutions),
         Path(snakemake.input.builds),

@@ -7,7 +7,7 @@ from hone.gnn.kernels.share import measure
 from hone.gnn.stage import compiled_sampler
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     job, store = TrainingJob.model_validate(snakemake.params.job), Path(snakemake.params.store)
     measure(
         job,

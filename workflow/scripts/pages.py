@@ -6,7 +6,7 @@ from hone.config import load
 from hone.pipeline import pages
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     records = {name: map(Path, snakemake.input[name]) for name in snakemake.params.records}
     pages(
         load({**snakemake.config, **snakemake.params.settings}),

@@ -7,6 +7,6 @@ from hone.errors import located
 from hone.gnn.prepare import prepare
 from hone.stage import reported
 
-with reported(snakemake.log), located(f"graphs.{snakemake.wildcards.graph}"):
+with reported(snakemake.log, snakemake.output), located(f"graphs.{snakemake.wildcards.graph}"):
     entry = parse_graph({**snakemake.params.graph, "memory_mib": snakemake.resources.memory_mib})
     prepare(snakemake.wildcards.graph, entry, Path(snakemake.output[0]).parent)

@@ -6,7 +6,7 @@ from hone.config import Experiment
 from hone.pipeline import render_next
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     render_next(
         snakemake.wildcards.experiment,
         Experiment.model_validate(snakemake.params.experiment),

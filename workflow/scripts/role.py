@@ -6,7 +6,7 @@ from hone.campaign import Before, Told, ask_role
 from hone.config import Experiment
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     ask_role(
         snakemake.params.role,
         snakemake.wildcards.experiment,

@@ -6,7 +6,7 @@ from hone.gnn.job import TrainingJob
 from hone.gnn.stage import compiled_sampler, roofline
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     job = TrainingJob.model_validate(snakemake.params.job)
     library = compiled_sampler(job, Path(snakemake.params.store))
     roofline(job, Path(snakemake.input.graph).parent, library, output=Path(snakemake.output[0]))

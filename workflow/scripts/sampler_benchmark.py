@@ -7,7 +7,7 @@ import torch
 from hone.gnn.study import Load, thread_counts, throughput
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     throughput(
         Path(snakemake.input[0]).parent,
         Path(snakemake.output[0]),

@@ -6,5 +6,5 @@ from hone.files import write_records
 from hone.gnn.sampling.build import sampler_build
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     write_records(Path(snakemake.output[0]), [sampler_build(Path(snakemake.params.store))])

@@ -5,7 +5,7 @@ from pathlib import Path
 from hone.gnn.study import Load, explore
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     explore(
         Path(snakemake.input[0]).parent,
         Path(snakemake.output[0]),

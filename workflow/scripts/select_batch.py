@@ -5,7 +5,7 @@ from pathlib import Path
 from hone.pipeline import select
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     select(
         {(level, number) for level, number in snakemake.params.batch},
         [Path(path) for path in snakemake.input.definitions],

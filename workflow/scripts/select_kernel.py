@@ -5,7 +5,7 @@ from pathlib import Path
 from hone.operators.select import select
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     given = snakemake.input
     select(
         snakemake.wildcards.operator,

@@ -5,5 +5,5 @@ from pathlib import Path
 from hone.campaign import show_workloads
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     show_workloads(Path(snakemake.input[0]), Path(snakemake.output[0]))

@@ -5,7 +5,7 @@ from pathlib import Path
 from hone.campaign import suite
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     suite(
         Path(snakemake.input.answers),
         [Path(path) for path in snakemake.input.definitions],

@@ -7,7 +7,7 @@ from hone.gnn.kernels import with_selected_kernels
 from hone.gnn.stage import compiled_sampler, train
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     job = TrainingJob.model_validate(snakemake.params.job)
     graph, log = Path(snakemake.input.graph).parent, Path(snakemake.log[0])
     store = Path(snakemake.params.store)

@@ -6,7 +6,7 @@ from hone.campaign import upstream
 from hone.config import Experiment
 from hone.stage import reported
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     upstream(
         snakemake.wildcards.experiment,
         snakemake.params.model,

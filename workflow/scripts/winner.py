@@ -6,7 +6,7 @@ from hone.campaign import Before
 from hone.stage import reported
 from hone.winners import choose
 
-with reported(snakemake.log):
+with reported(snakemake.log, snakemake.output):
     choose(
         Before.of(snakemake.input),
         [Path(path) for path in snakemake.input.definitions],
