@@ -38,7 +38,7 @@ class World:
     def run(self, *arguments):
         """The run's exit status and output."""
         done = subprocess.run(
-            [*COMMAND, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=900, check=False
+            [*COMMAND, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=3600, check=False
         )
         return done.returncode, done.stdout + done.stderr
 

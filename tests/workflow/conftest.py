@@ -94,7 +94,7 @@ class Pipeline:
     def run(self, *arguments, check=True):
         """The run's output, both streams; with `check`, it must exit with 0."""
         command = self.command(*arguments)
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=900, check=False)
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=3600, check=False)
         output = done.stdout + done.stderr
         if check:
             assert done.returncode == 0, output
