@@ -91,11 +91,11 @@ def test_refinement_never_loses_what_it_had(miniature):
 
 
 def test_the_readme_shows_what_is_printed(miniature):
-    """Speed differs between machines; experiments, denominators and correctness do not."""
+    """Its rows of level 1. Speed differs between machines; experiments, denominators and correctness do not."""
     table = {
         (row["experiment"], row["level"]): (row["n"], round(100 * float(row["fast_p"])))
         for row in rows(miniature, "kernelbench_fast_p")
-        if row["subset"] == "all" and float(row["p"]) == 0.0
+        if row["subset"] == "all" and float(row["p"]) == 0.0 and row["level"] == "1"
     }
     shown = re.findall(r"^(\w+) +recorded/\w+ +(\w+) +(\d+) +(\d+)% \(", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert {(name, level): (n, int(share)) for name, level, n, share in shown} == table
