@@ -1,7 +1,11 @@
 """Figures come from the CSV files alone, are the same to the byte every time, and say what they show."""
 
+import html
 import io
+import os
 import re
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -20,6 +24,9 @@ from .rounds import settings_for as rounds_settings
 from .world import World, settings_for
 
 
+LIMIT_BYTES = 100_000
+
+
 @pytest.fixture(scope="module")
 def figures(tables, tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
@@ -28,16 +35,38 @@ def figures(tables, tmp_path_factory):
 
 
 def texts(path):
-    """All text of an SVG file."""
-    return [item.text for item in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text") if item.text]
+    """What the outlined letters of an SVG file spell: it stands in comments."""
+    return [html.unescape(text) for text in re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8"))]
 
 
 def test_drawn_twice_is_the_same_to_the_byte(tables, figures, tmp_path):
     make_figures(tables, tmp_path)
     for name in FIGURE_NAMES:
-        first = (figures / f"{name}.svg").read_bytes()
-        assert first == (tmp_path / f"{name}.svg").read_bytes()
-        assert not re.search(rb"\d{4}-\d\d-\d\dT", first)
+        for kind in ("svg", "pdf"):
+            first = (figures / f"{name}.{kind}").read_bytes()
+            assert first == (tmp_path / f"{name}.{kind}").read_bytes()
+            assert not re.search(rb"\d{4}-\d\d-\d\dT|CreationDate", first)
+
+
+def test_another_process_writes_the_same_bytes(tables, figures, tmp_path):
+    made = "import sys; from pathlib import Path; from hone.pipeline import figures; figures(*map(Path, sys.argv[1:]))"
+    environment = os.environ | {"PYTHONHASHSEED": "7"}
+    subprocess.run([sys.executable, "-c", made, tables, tmp_path], env=environment, check=True)
+    for path in figures.iterdir():
+        assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
+
+
+@pytest.mark.parametrize("name", FIGURE_NAMES)
+def test_files_are_small_and_letters_are_outlines(figures, name):
+    assert (figures / f"{name}.svg").stat().st_size < LIMIT_BYTES
+    assert (figures / f"{name}.pdf").stat().st_size < LIMIT_BYTES
+    root = ElementTree.parse(figures / f"{name}.svg").getroot()
+    tags = {element.tag.partition("}")[2] for element in root.iter()}
+    assert "text" not in tags
+    assert "image" not in tags
+    known = {element.get("id") for element in root.iter()}
+    used = re.findall(r"(?:url\(|href=\")#(\w+)", (figures / f"{name}.svg").read_text(encoding="utf-8"))
+    assert set(used) <= known
 
 
 @pytest.mark.parametrize("name", FIGURE_NAMES)
@@ -86,7 +115,7 @@ def test_summary_lists_everything_with_links_that_exist(tables, figures, tmp_pat
     page = tmp_path / "pages" / "summary.md"
     write_summary(tables, figures, page)
     links = re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
-    assert len(links) == 2 * len(TABLE_NAMES) + len(FIGURE_NAMES)
+    assert len(links) == 2 * len(TABLE_NAMES) + 2 * len(FIGURE_NAMES)
     assert all((page.parent / link).is_file() for link in links)
     assert all(caption(name) in page.read_text(encoding="utf-8") for name in FIGURE_NAMES)
 

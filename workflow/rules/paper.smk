@@ -154,6 +154,7 @@ rule figures:
             )
             for figure in FIGURES
         ],
+        expand("results/figures/{figure}.pdf", figure=FIGURES),
     log:
         "results/logs/figures.log",
     localrule: True

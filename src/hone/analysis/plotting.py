@@ -1,9 +1,10 @@
-"""What all figures share: style, small multiples, and SVG files that are the same to the byte every time."""
+"""What all figures share: style, names, small multiples, and files that are the same to the byte every time."""
 
 from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from hone.files import write_text
+from hone.analysis.svg import slim
+from hone.files import write_bytes, write_text
 
 STYLE: Any = {
     "svg.hashsalt": "hone",
-    "svg.fonttype": "none",
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,
     "font.family": "DejaVu Sans",
     "font.size": 9,
     "axes.titlesize": 9,
@@ -32,6 +35,9 @@ STYLE: Any = {
     "figure.titlesize": 11,
     "hatch.linewidth": 0.5,
 }
+
+SERIES: dict[str, Any] = {"markersize": 4.5, "linewidth": 1.5}
+"""How a line of measured points is drawn."""
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7B4B94", "#8C8C00", "#8B5A2B")
 """Colours that people with colour-blindness can tell apart (Okabe and Ito), then three more."""
@@ -56,14 +62,44 @@ def markers(names: Sequence[str]) -> dict[str, str]:
     return {name: MARKERS[index % len(MARKERS)] for index, name in enumerate(names)}
 
 
+NAMES = {
+    "torch_eager": "PyTorch eager",
+    "torch_compile": "torch.compile",
+    "refine_gep": "refinement with errors and profile",
+    "one_shot": "one answer",
+    "sampling": "repeated sampling",
+}
+"""Names of the configs that come with the project, as people write them."""
+
+
+def readable(name: str) -> str:
+    """A name of the config as people write it: `one_shot` is `one answer`; underscores of unknown ones are blanks."""
+    return NAMES.get(name, name.replace("_", " "))
+
+
+def model_name(name: str) -> str:
+    """A model's name as its provider writes it; `recorded/demo` is `demo (recorded answers)`, so that it is plain."""
+    recorded = name.removeprefix("recorded/")
+    return name if recorded == name else f"{recorded.replace('_', ' ')} (recorded answers)"
+
+
 def grid(
-    rows: int, columns: int, *, heights_in: Sequence[float] | None = None, width_in: float = PANEL_WIDTH_IN
+    rows: int,
+    columns: int,
+    *,
+    heights_in: Sequence[float] | None = None,
+    width_in: float = PANEL_WIDTH_IN,
+    share: bool = False,
 ) -> tuple[Figure, Any]:
-    """A figure with an array of axes of shape (rows, columns); `heights_in` are the heights of the rows."""
+    """A figure with an array of axes of shape (rows, columns); `heights_in` are the heights of the rows.
+
+    With `share` all panels have the same two axes, which are labelled at the left and at the bottom alone.
+    """
     heights = list(heights_in or [PANEL_HEIGHT_IN] * rows)
     size = (max(width_in * columns, 6.4), sum(heights) + TITLE_IN)
     figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.09))
-    axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw={"height_ratios": heights})
+    ratios = {"height_ratios": heights}
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=share, sharey=share, gridspec_kw=ratios)
     return figure, axes
 
 
@@ -106,9 +142,21 @@ def notice(said: str) -> Figure:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write an SVG without a date and with fixed identifiers."""
-    buffer = io.StringIO()
+    """Write an SVG, and a PDF beside it, without dates and with fixed identifiers.
+
+    Letters of the SVG are outlines, so that it looks the same everywhere; what they spell stands in comments.
+    """
+    drawn, printed = io.StringIO(), io.BytesIO()
     with mpl.rc_context(STYLE):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    lines = (line.rstrip() for line in buffer.getvalue().splitlines())
-    write_text(path, "\n".join(lines) + "\n")
+        figure.set_dpi(POINTS_AN_INCH)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # both files have the same layout
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+        figure.savefig(printed, format="pdf", metadata={"CreationDate": None})
+    write_text(path, slim(drawn.getvalue()))
+    write_bytes(path.with_suffix(".pdf"), SUBSET.sub(rb"/HONEAA+", printed.getvalue()))
+
+
+POINTS_AN_INCH = 72
+SUBSET = re.compile(rb"/[A-Z]{6}\+(?=DejaVu)")
+"""The prefix of an embedded font's name: matplotlib draws it by a hash that differs from process to process."""

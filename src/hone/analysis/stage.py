@@ -114,7 +114,7 @@ def _salient_rows(found: Salient) -> dict[str, list[tables.Row]]:
 
 
 def make_figures(tables_dir: Path, figures_dir: Path) -> list[Path]:
-    """Draw all figures of FIGURE_NAMES from the CSV files alone; returns the paths."""
+    """Draw all figures of FIGURE_NAMES from the CSV files alone, each with a PDF beside it; returns the SVG files."""
     paths = []
     for name in FIGURE_NAMES:
         path = figures_dir / f"{name}.svg"
@@ -136,7 +136,8 @@ def write_summary(tables_dir: Path, figures_dir: Path, path: Path, trajectories:
     lines += ["", "## Figures", ""]
     for name in FIGURE_NAMES:
         title = html.escape(FIGURES[name].title)
-        lines += [f"### {title}", "", f"![{title}]({_link(figures_dir / f'{name}.svg', path)})", "", caption(name), ""]
+        lines += [f"### {title}", "", f"![{title}]({_link(figures_dir / f'{name}.svg', path)})", ""]
+        lines += [f"{caption(name)} [PDF]({_link(figures_dir / f'{name}.pdf', path)})", ""]
     if trajectories:
         lines += ["## Trajectories", "", "Every version of every kernel: what changed, why, and what it gave.", ""]
         lines += [f"- [{folder.name}]({_link(folder / 'index.md', path)})" for folder in trajectories] + [""]
