@@ -2,17 +2,23 @@
 
 import html
 import io
+import itertools
 import os
 import re
 import subprocess
 import sys
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from rich.console import Console
 
 from hone.analysis.astra_tables import round_rows
 from hone.analysis.figures import draw, table_of
+from hone.analysis.frames import CATEGORIES
+from hone.analysis.kernelbench_figures import OUTCOMES
+from hone.analysis.plotting import spaced
 from hone.analysis.render import caption, read_table, to_frame
 from hone.analysis.show import show
 from hone.analysis.stage import FIGURE_NAMES, TABLE_NAMES, make_figures, write_summary
@@ -22,7 +28,6 @@ from hone.records import Status
 from .rounds import Kit, kernel
 from .rounds import settings_for as rounds_settings
 from .world import World, settings_for
-
 
 LIMIT_BYTES = 100_000
 
@@ -73,18 +78,18 @@ def test_files_are_small_and_letters_are_outlines(figures, name):
 def test_names_are_readable_and_recorded_stays_recorded(figures, name):
     shown = " ".join(texts(figures / f"{name}.svg"))
     if name != "judge_cost" and not name.startswith(("salient_", "gnn_")):  # the others have a model's name
-        assert "recorded/demo" in shown
-        assert not re.search(r"(?<!recorded/)demo", shown)
+        assert "(recorded answers)" in shown or "recorded/demo" in shown
+        assert not re.search(r"(?<!recorded/)demo(?! \(recorded)", shown)
 
 
 def test_captions_hold_n_units_and_baseline(figures):
     fast = texts(figures / "kernelbench_fast_p.svg")
     assert "one, level 1 (n = 10)" in fast
-    assert "p: times as fast as torch_eager" in fast
+    assert "p (times as fast as PyTorch eager)" in fast
     assert "openai/o4-mini: published" in fast
     assert "some answers unresolved: bounds only" in fast
     assert "cost (US dollars)" in texts(figures / "llm_cost.svg")
-    assert "one, level 1: 10 answers" in texts(figures / "kernelbench_errors.svg")
+    assert "level 1 (n = 10)" in texts(figures / "kernelbench_errors.svg")
 
 
 def test_share_axes_run_from_zero_to_one(tables):
@@ -95,9 +100,68 @@ def test_share_axes_run_from_zero_to_one(tables):
 
 def test_bars_of_outcomes_fill_the_axis(tables):
     table = read_table("kernelbench_errors", tables)
-    axis = draw("kernelbench_errors", table).axes[0]
-    assert axis.get_xlim() == (0, 1)
-    assert sum(bar.get_width() for bar in axis.patches) == pytest.approx(2)  # two models
+    figure = draw("kernelbench_errors", table)
+    assert len(figure.axes) == len(table[["experiment", "model"]].drop_duplicates())
+    for axis in figure.axes:
+        assert axis.get_xlim() == (0, 1)
+        assert sum(bar.get_width() for bar in axis.patches) == pytest.approx(len(axis.get_yticks()))
+    (legend,) = figure.legends
+    shown = [text.get_text() for text in legend.get_texts()]
+    assert len(shown) == table[table["count"] > 0]["category"].nunique()
+    assert shown == [name for name, _ in OUTCOMES.values() if name in shown]
+
+
+def seen(colour):
+    """Lightness, red-green and yellow-blue part of a colour, as CIELAB; the input is linear light."""
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ colour
+    root = np.cbrt(np.clip(xyz / [0.9505, 1, 1.089], 0.008856, None))
+    return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
+
+
+VISION = {
+    "usual": np.eye(3),
+    "no red": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.052]]
+    ),
+    "no green": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.9689]]
+    ),
+}
+"""What remains of linear light without one kind of cone (Machado and others, 2009)."""
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_outcomes_can_be_told_apart_by_everyone(vision):
+    linear = {name: np.array(to_rgb(colour)) ** 2.2 for name, colour in OUTCOMES.values()}
+    lab = {name: seen(np.clip(VISION[vision] @ light, 0, 1)) for name, light in linear.items()}
+    for (one, first), (other, second) in itertools.combinations(lab.items(), 2):
+        assert np.linalg.norm(first - second) > 15, (one, other)
+    assert set(OUTCOMES) == set(CATEGORIES)
+    others = [colour[0] for name, colour in lab.items() if name != "correct"]
+    assert min(abs(lightness - lab["correct"][0]) for lightness in others) > 4
+
+
+def test_labels_stand_at_the_edge_alone_and_ticks_are_level(tables):
+    for name in ("kernelbench_fast_p", "kernelbench_sampling", "kernelbench_refinement"):
+        figure = draw(name, read_table(table_of(name), tables))
+        shown = [axis for axis in figure.axes if axis.get_visible()]
+        rows, columns = shown[0].get_gridspec().nrows, shown[0].get_gridspec().ncols
+        assert sum(axis.get_xlabel() != "" for axis in shown) <= columns
+        assert sum(axis.get_ylabel() != "" for axis in shown) <= rows
+        assert {label.get_rotation() for axis in shown for label in axis.get_xticklabels()} == {0.0}
+        assert not any("_" in axis.get_title() for axis in shown)
+
+
+def test_no_two_bands_of_a_panel_have_one_colour(tables):
+    for name in ("kernelbench_fast_p", "kernelbench_sampling", "kernelbench_refinement"):
+        for axis in draw(name, read_table(table_of(name), tables)).axes:
+            filled = [tuple(band.get_facecolor()[0]) for band in axis.collections if len(band.get_facecolor())]
+            assert len(filled) == len(set(filled))
+
+
+def test_ticks_that_would_touch_are_left_out():
+    assert spaced([0, 0.5, 0.8, 1, 1.5, 2, 3]) == [0, 0.5, 1, 1.5, 2, 3]
+    assert spaced([1.0]) == [1.0]
 
 
 def test_a_table_without_rows_says_so(tmp_path):

@@ -65,15 +65,14 @@ def markers(names: Sequence[str]) -> dict[str, str]:
 NAMES = {
     "torch_eager": "PyTorch eager",
     "torch_compile": "torch.compile",
-    "refine_gep": "refinement with errors and profile",
-    "one_shot": "one answer",
-    "sampling": "repeated sampling",
+    "upstream": "the upstream kernel",
+    "current": "today's kernel",
 }
-"""Names of the configs that come with the project, as people write them."""
+"""Names of baselines as people write them."""
 
 
 def readable(name: str) -> str:
-    """A name of the config as people write it: `one_shot` is `one answer`; underscores of unknown ones are blanks."""
+    """A name of the config as people write it: baselines by NAMES, else without underscores."""
     return NAMES.get(name, name.replace("_", " "))
 
 
@@ -123,6 +122,40 @@ def legend_below(figure: Figure, axes: Any, order: Sequence[str] = ()) -> None:
         ncols=columns,
         fontsize=8,
     )
+
+
+def outer_labels(axes: Any, x: str, y: str | Sequence[str]) -> None:
+    """Labels, and the numbers of shared axes, at the lowest panel of a column and the first of a row alone.
+
+    `y` is one for all rows, or one for each.
+    """
+    rows, columns = axes.shape
+    said = [y] * rows if isinstance(y, str) else y
+    for down in range(rows):
+        for across in range(columns):
+            axis = axes[down, across]
+            lowest = not any(axes[below, across].get_visible() for below in range(down + 1, rows))
+            first = not any(axes[down, before].get_visible() for before in range(across))
+            axis.set_xlabel(x if lowest else "")
+            axis.set_ylabel(said[down] if first else "")
+            axis.tick_params(labelbottom=lowest, labelleft=first)
+
+
+def spaced(values: Iterable[float], least: float = 0.09) -> list[float]:
+    """Ticks whose numbers do not touch: 0 and 1 first, then the others, `least` of the axis apart."""
+    ordered = sorted(values, key=lambda value: (value not in (0, 1), value))
+    span = (max(ordered) - min(ordered)) or 1.0
+    kept: list[float] = []
+    for value in ordered:
+        if all(abs(value - other) >= least * span for other in kept):
+            kept.append(value)
+    return sorted(kept)
+
+
+def ink(colour: str) -> str:
+    """Black or white, whichever reads better on a colour `#RRGGBB`."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 120 else "white"
 
 
 def share_axis(axis: Axes, label: str) -> None:
