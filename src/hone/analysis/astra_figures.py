@@ -156,6 +156,8 @@ def shapes_figure(table: pd.DataFrame) -> Figure:
         for axis in axes[down]:
             axis.set_title(kernel)
             _bytes_axis(axis, table)
+    for axis in axes[:-1].flat:
+        axis.set_xlabel("")
     legend_below(figure, axes)
     return figure
 

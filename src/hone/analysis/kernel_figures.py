@@ -9,12 +9,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hone.analysis.plotting import PALETTE, grid, legend_below
+from hone.analysis.plotting import PALETTE, grid, legend_below, readable
 
 Places = np.ndarray[tuple[int], np.dtype[np.int64]]
 """Where each row of the table is drawn, shape (rows,)."""
 BAR_IN = 0.5
-FELL_BACK = "////"
+FILLS = {True: "#6FAFD6", False: "#D6E9F5"}
+"""Whether the kernel ran in every process of the training."""
 SILENT = {
     "builtin": "the builtin ran: nothing is claimed",
     "fell_back": "fell back to the builtin: nothing was measured",
@@ -31,7 +32,7 @@ def kernels_figure(table: pd.DataFrame) -> Figure:
     told = table[(table["training"] != "") | (table["used"] != "builtin")]
     table = table if told.empty else told
     names = [_name(row) for _, row in table.iterrows()]
-    figure, axes = grid(1, 2, heights_in=[BAR_IN * len(table) + 1.0], width_in=4.2)
+    figure, axes = grid(1, 2, heights_in=[BAR_IN * len(table) + 1.0], width_in=3.6)
     alone, epoch = axes[0]
     places = np.arange(len(table))
     _alone(alone, places, table)
@@ -47,12 +48,10 @@ def kernels_figure(table: pd.DataFrame) -> Figure:
 
 
 def _alone(axis: Axes, places: Places, table: pd.DataFrame) -> None:
-    """Hatched where the kernel did not run in every process of the training."""
+    """Light where the kernel did not run in every process of the training."""
     known = table["speedup"].notna().to_numpy()
-    hatches = ["" if used == "selected" else FELL_BACK for used in table["used"][known]]
-    axis.barh(
-        places[known], table["speedup"][known], color=PALETTE[0], height=0.62, hatch=hatches, edgecolor="white"
-    )  # fmt: skip
+    fills = [FILLS[used == "selected"] for used in table["used"][known]]
+    axis.barh(places[known], table["speedup"][known], color=fills, height=0.62, edgecolor=PALETTE[0])
     axis.set_xlabel("speedup of the operator alone")
 
 
@@ -61,7 +60,8 @@ def _epoch(axis: Axes, places: Places, table: pd.DataFrame) -> None:
     known, spread = np.isfinite(gains), np.isfinite(gains) & np.isfinite(low) & np.isfinite(high)
     if known.any():
         axis.barh(
-            places[known], gains[known], color=PALETTE[5], height=0.62, edgecolor="white", label="measured: selected"
+            places[known], gains[known], color=FILLS[True], height=0.62, edgecolor=PALETTE[0],
+            label="measured: selected",
         )  # fmt: skip
     if spread.any():
         sides = [(gains - low)[spread].clip(min=0), (high - gains)[spread].clip(min=0)]
@@ -81,6 +81,7 @@ def _epoch(axis: Axes, places: Places, table: pd.DataFrame) -> None:
 
 
 def _name(row: pd.Series) -> str:
+    operator = readable(row["operator"])
     if not row["training"]:
-        return f"{row['operator']}\nno training"
-    return f"{row['operator']}\n{row['dataset']}, {row['model']}, {row['system']} ({row['training']})"
+        return f"{operator}\nno training"
+    return f"{operator}\n{readable(row['dataset'])}, {readable(row['training'])}"

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hone.analysis.plotting import MARKERS, PALETTE, colours, distinct, grid, legend_below, markers, notice
+from hone.analysis.plotting import MARKERS, PALETTE, colours, distinct, grid, legend_below, markers, notice, readable
 from hone.analysis.salient import FULL_BATCH
 from hone.analysis.salient_accuracy import FULL, MEAN
 from hone.analysis.salient_figures import counted_axis, plain_log_axis, some
 
 POINTS = 100.0
-GREYS = ("#8C8C8C", "#4D4D4D", "#B8A888")
+GREYS = ("#4D4D4D", "#000000", "#7A6A4F", "#6B6B8C", "#5C7A5C")
+LINE_IN = 0.16
+"""Height of a line of text."""
 PRINTED = "published: "
-"""How the legend marks times that are not ours."""
+"""How lines of times that are not ours are called."""
 SETUP = ["model", "fanouts", "batch_size", "hidden"]
 ASIDE = 0.07
 """Steps by which models stand beside each other at one fan-out."""
@@ -81,59 +83,90 @@ def _accuracy_line(
 def scaling_figure(table: pd.DataFrame) -> Figure:
     """Seconds an epoch against GPUs, both on log axes: ours filled, others' published points hollow.
 
-    Graphs that were trained on with one number of GPUs alone are left out.
+    Only what scales and has the same model, fan-outs, batch and width; the table has the rest.
     """
-    table = table[table.groupby("dataset")["gpus"].transform("nunique") > 1]
-    if not len(table):
+    ours = table[table["origin"] == "measured"]
+    ours = ours[ours.groupby(["dataset", "training", "system", *SETUP])["gpus"].transform("nunique") > 1]
+    if not len(ours):
         return notice("one number of processes alone: nothing to compare")
-    datasets = distinct(table["dataset"])
-    figure, axes = grid(len(datasets), 1, heights_in=[3.6] * len(datasets), width_in=8.4)
+    datasets = distinct(ours["dataset"])
+    figure, axes = grid(len(datasets), 1, heights_in=[3.8] * len(datasets), width_in=7.2)
     for axis, dataset in zip(axes.flat, datasets, strict=True):
-        rows = table[table["dataset"] == dataset]
-        measured = rows[rows["origin"] == "measured"]
-        _measured(axis, measured)
-        _printed(axis, rows[rows["origin"] == "published"], {tuple(row) for row in measured[SETUP].to_numpy()})
-        counted_axis(axis, rows["gpus"])
+        measured = ours[ours["dataset"] == dataset]
+        setups = {tuple(row) for row in measured[SETUP].to_numpy()}
+        printed = table[(table["dataset"] == dataset) & (table["origin"] == "published")]
+        printed = printed.loc[[tuple(row) in setups for row in printed[SETUP].to_numpy()]]
+        words = _measured(axis, measured), _printed(axis, printed)
+        counted_axis(axis, pd.concat([measured["gpus"], printed["gpus"]]))
         plain_log_axis(axis)
+        _direct_labels(axis, *words)
         axis.set_xlabel(f"{_what(measured)} (log axis)")
         axis.set_ylabel("seconds an epoch (log axis)")
-        axis.set_title(f"{dataset}: measured on {', '.join(distinct(measured['hardware']))}")
-    ours = [label for axis in axes.flat for label in axis.get_legend_handles_labels()[1] if PRINTED not in label]
-    legend_below(figure, axes, order=distinct(ours))
+        settings = "; ".join(f"{model}, fan-out {fanouts}, batch {batch:g}" for model, fanouts, batch, _ in setups)
+        axis.set_title(f"{readable(dataset)}: {settings}\nfilled: measured here; hollow: published; dotted: linear")
     return figure
+
+
+class Word(NamedTuple):
+    """A line's name, and the point that it stands beside."""
+
+    text: str
+    gpus: float
+    epoch_s: float
+    colour: str
 
 
 def _what(measured: pd.DataFrame) -> str:
     return "GPUs" if (measured["driver"] != "").any() else "processes"
 
 
-def _measured(axis: Axes, rows: pd.DataFrame) -> None:
+def _measured(axis: Axes, rows: pd.DataFrame) -> list[Word]:
     """A line for each of our systems, and a dotted one for linear scaling."""
+    words = []
     groups = list(rows.groupby(["training", "system", *SETUP], sort=False))
-    for index, ((training, system, model, fanouts, *_), group) in enumerate(groups):
+    for index, (_, group) in enumerate(groups):
         line = group.sort_values("gpus")
         shade, marker = PALETTE[index % len(PALETTE)], MARKERS[index % len(MARKERS)]
-        label = f"{system}, {model} {fanouts} ({training})"
-        style: dict[str, Any] = {"color": shade, "marker": marker, "markersize": 6, "linewidth": 1.5, "capsize": 2}
-        axis.errorbar(line["gpus"], line["epoch_s"], yerr=line["epoch_std_s"].fillna(0), label=label, **style)
-        if len(line) > 1:
-            ideal = line["epoch_s"].iloc[0] * line["gpus"].iloc[0] / line["gpus"]
-            axis.plot(line["gpus"], ideal, ":", color=shade, linewidth=1)
+        style: dict[str, Any] = {"color": shade, "marker": marker, "markersize": 6, "linewidth": 2, "capsize": 2}
+        axis.errorbar(line["gpus"], line["epoch_s"], yerr=line["epoch_std_s"].fillna(0), **style)
+        ideal = line["epoch_s"].iloc[0] * line["gpus"].iloc[0] / line["gpus"]
+        axis.plot(line["gpus"], ideal, ":", color=shade, linewidth=1)
+        first = line.iloc[0]
+        twice = (rows["system"] == first["system"]).sum() > len(line)
+        told = f"{first['system']}, {first['training']}" if twice else first["system"]
+        words.append(Word(f"Hone {readable(told)}\n{first['hardware']}", first["gpus"], first["epoch_s"], shade))
+    return words
 
 
-def _printed(axis: Axes, rows: pd.DataFrame, ours: set[tuple[Any, ...]]) -> None:
-    """Published points: coloured where model, fan-outs, batch and width are ours, grey where they are not."""
-    coloured = 0
-    keys = ["system", *SETUP]
-    groups: list[tuple[Any, pd.DataFrame]] = list(rows.groupby(keys, sort=False, dropna=False))
-    for index, ((system, *setup), group) in enumerate(groups):
-        same = tuple(setup) in ours
-        shade = PALETTE[-1 - coloured % len(PALETTE)] if same else GREYS[index // len(MARKERS) % len(GREYS)]
-        coloured += same
-        told = "same settings" if same else f"{setup[0]} {setup[1]}" + (f" / {setup[2]:g}" if setup[2] > 0 else "")
-        style: dict[str, Any] = {"color": shade, "markerfacecolor": "none", "markersize": 6 if same else 4.5}
-        style |= {"linewidth": 1 if same else 0.6, "linestyle": "--", "marker": MARKERS[index % len(MARKERS)]}
-        # Points of one source alone are joined: between sources the hardware changes.
+def _printed(axis: Axes, rows: pd.DataFrame) -> list[Word]:
+    """Published points, in greys; those of one source alone are joined: between sources the hardware changes."""
+    words = []
+    for index, (system, group) in enumerate(rows.groupby("system", sort=False)):
+        shade = GREYS[index % len(GREYS)]
+        style: dict[str, Any] = {"color": shade, "markerfacecolor": "none", "markersize": 6, "linewidth": 1}
+        style |= {"linestyle": "--", "marker": MARKERS[-1 - index % len(MARKERS)]}
         by_gpus = group.sort_values("gpus")
         for _, line in by_gpus.groupby(by_gpus["published_source"].str.partition(": ")[0], sort=False):
-            axis.plot(line["gpus"], line["published"], label=f"{PRINTED}{system}, {told}", **style)
+            axis.plot(line["gpus"], line["published"], label=f"{PRINTED}{system}", **style)
+        last = by_gpus.iloc[-1]
+        cards = distinct(by_gpus["hardware"].str.extract(r"^\d+ ([^,-]+)", expand=False).dropna())
+        told = f" ({', '.join(card for card in cards if card != 'GPUs')})"
+        words.append(Word(f"{system}{told if len(told) > 3 else ''}", last["gpus"], last["published"], shade))
+    return words
+
+
+def _direct_labels(axis: Axes, ours: list[Word], printed: list[Word]) -> None:
+    """Names instead of a legend: ours before the first points, others' in a column behind the last."""
+    for word in ours:
+        style: dict[str, Any] = {"va": "center", "ha": "right", "fontsize": 9, "color": word.colour}
+        axis.annotate(word.text, (word.gpus, word.epoch_s), xytext=(-8, 0), textcoords="offset points", **style)
+    low, high = axis.get_ylim()
+    step, place = (high / low) ** (LINE_IN / 3.0), 0.0
+    column = 1.15 * max((word.gpus for word in printed), default=1)
+    leader = {"arrowstyle": "-", "color": "#AAAAAA", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 5}
+    for word in sorted(printed, key=lambda word: word.epoch_s):
+        place = max(word.epoch_s, place * step)
+        style = {"va": "center", "fontsize": 8, "color": word.colour, "arrowprops": leader}
+        axis.annotate(word.text, (word.gpus, word.epoch_s), xytext=(column, place), **style)
+    first = min(word.gpus for word in ours)
+    axis.set_xlim(0.35 * first, column * 2.6 if printed else None)

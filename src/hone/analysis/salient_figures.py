@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from hone.analysis.plotting import PALETTE, colours, distinct, grid, legend_below, markers
+from hone.analysis.plotting import PALETTE, colours, distinct, grid, legend_below, markers, outer_labels
 
 STAGE_COLOURS = {"prepare": "#E69F00", "transfer": "#009E73", "train": "#0072B2", "blocked": "#D9D9D9"}
 STAGE_NAMES = {
@@ -59,6 +59,7 @@ def timeline_figure(table: pd.DataFrame) -> Figure:
         _lanes(axis, rows, longest)
         axis.set_title(f"{rows['system'].iloc[0]}: {panel_title(rows)}", loc="left")
         axis.set_xlim(0, longest * 1.01)
+    outer_labels(axes, "", "")
     axes.flat[-1].set_xlabel("milliseconds since the first of these batches began; numbers are batches")
     shown = [stage for stage in STAGE_COLOURS if stage in set(table["stage"])]
     _stage_legend(figure, shown)
@@ -99,14 +100,20 @@ def _lane_order(lane: str) -> tuple[int, int, str]:
 
 
 def breakdown_figure(table: pd.DataFrame) -> Figure:
-    """Left the seconds of an epoch, ours; right the shares of an epoch, with the paper's beside them."""
+    """Left the seconds of an epoch, ours; right the shares of an epoch, with the paper's beside them.
+
+    Trainings with one system alone are left out where others compare several.
+    """
+    table = some(table, table.groupby(PANEL_COLUMNS)["system"].transform("nunique") > 1)
     panels = [rows for _, rows in table.groupby(PANEL_COLUMNS, sort=False)]
     heights = [BAR_IN * (len(rows) + len(printed_epochs(rows))) + 1.0 for rows in panels]
     figure, axes = grid(len(panels), 2, heights_in=heights, width_in=4.6)
     for down, rows in enumerate(panels):
         _seconds(axes[down, 0], rows)
         _shares(axes[down, 1], rows)
-        axes[down, 0].set_title(panel_title(rows), loc="left")
+        axes[down, 0].set_title(f"{panel_title(rows)}: mean of {_epochs(rows)} epochs", loc="left")
+    for axis in axes[:-1].flat:
+        axis.set_xlabel("")
     legend_below(figure, axes)
     return figure
 
@@ -143,7 +150,7 @@ def _seconds(axis: Axes, rows: pd.DataFrame) -> None:
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_xlim(left=0)
     axis.grid(axis="y", visible=False)
-    axis.set_xlabel(f"seconds an epoch (mean of {_epochs(rows)} epochs; whisker: standard deviation)")
+    axis.set_xlabel("seconds an epoch (whisker: standard deviation)")
 
 
 def _epochs(rows: pd.DataFrame) -> str:

@@ -14,6 +14,7 @@ HREF = f"{{{XLINK}}}href"
 GLYPH = re.compile(r"#?DejaVuSans-(?:\w+-)?")
 GLYPHS = re.compile(r"#g\w+")
 SHIFT = re.compile(r"translate\(([-\d.]+) 0\)")
+COMMAND = re.compile(r" ?([A-Za-z]) ?")
 NUMBER = re.compile(r"-?\d+\.\d+")
 NAMED = re.compile(r"(?<=[#\"])[a-z][0-9a-f]{10}\b")
 """Names of clips, marks and hatches: a letter and a hash."""
@@ -59,7 +60,7 @@ def _shorten(element: Element) -> None:
         element.set("id", GLYPH.sub("g", element.get("id", "")))
     for name in ("d", "x", "y", "width", "height"):
         if name in element.attrib:
-            element.set(name, NUMBER.sub(_rounded, " ".join(element.attrib[name].split())))
+            element.set(name, COMMAND.sub(r"\1", NUMBER.sub(_rounded, " ".join(element.attrib[name].split()))))
     if "transform" in element.attrib:
         parts = re.split(r"(?=scale)", element.attrib["transform"])
         element.set("transform", "".join(part if "scale" in part else NUMBER.sub(_rounded, part) for part in parts))
