@@ -31,7 +31,8 @@ def kernels_figure(table: pd.DataFrame) -> Figure:
     """
     told = table[(table["training"] != "") | (table["used"] != "builtin")]
     table = table if told.empty else told
-    names = [_name(row) for _, row in table.iterrows()]
+    told_apart = [column for column in ("model", "system") if table.loc[table["training"] != "", column].nunique() > 1]
+    names = [_name(row, told_apart) for _, row in table.iterrows()]
     figure, axes = grid(1, 2, heights_in=[BAR_IN * len(table) + 1.0], width_in=3.6)
     alone, epoch = axes[0]
     places = np.arange(len(table))
@@ -80,8 +81,10 @@ def _epoch(axis: Axes, places: Places, table: pd.DataFrame) -> None:
     axis.set_xlabel("gain of an epoch of training")
 
 
-def _name(row: pd.Series) -> str:
+def _name(row: pd.Series, told_apart: list[str]) -> str:
+    """Operator, graph and training, and what else tells the trainings apart."""
     operator = readable(row["operator"])
     if not row["training"]:
         return f"{operator}\nno training"
-    return f"{operator}\n{readable(row['dataset'])}, {readable(row['training'])}"
+    parts = [readable(row[column]) for column in ("dataset", "training", *told_apart)]
+    return f"{operator}\n{', '.join(parts)}"

@@ -46,7 +46,7 @@ def inference_figure(table: pd.DataFrame) -> Figure:
             _accuracy_line(axis, chosen, fanouts, shift, name, colour[name], marker[name])
         first = rows.iloc[0]
         axis.set_xticks(range(len(fanouts)), fanouts, rotation=30 if len(fanouts) > 4 else 0)
-        axis.set_xlabel("neighbours taken in inference, from the seeds outwards")
+        axis.set_xlabel("neighbours taken in inference, by hop")
         axis.set_ylabel(f"{first['split']} accuracy (%)\naxis does not start at 0")
         axis.set_title(f"{first['dataset']} ({first['nodes']} nodes, training {first['training']})")
     legend_below(figure, axes)
