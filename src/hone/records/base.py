@@ -22,7 +22,9 @@ def digest(value: Any) -> str:
 class Record(BaseModel):
     """Base of all records: immutable, and a field that is not declared is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, protected_namespaces=(), defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, protected_namespaces=(), defer_build=True
+    )
 
     SCHEMA_VERSION: ClassVar[int] = 1
 
