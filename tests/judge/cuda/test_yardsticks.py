@@ -196,3 +196,20 @@ def test_the_yardstick_in_float32_does_without_tf32(rig, only, monkeypatch):
     rig(PRODUCT, "return x @ self.weight", init=SOLUTIONS_WEIGHT, protocol=usual).trial()
     assert set(seen) == {(False, False)}
     assert torch.backends.cudnn.allow_tf32
+
+
+def test_float64_is_not_asked_about_results_that_are_wrong_everywhere(rig, monkeypatch):
+    item = problem("off_at_one", OFF_AT_ONE, OUT, **LARGE)
+    made = rig(item, "return x * 1.0", workload=workload_of(item).model_copy(update={"tolerance": TIGHT}))
+    made.examine()
+    asked, exactly = [], Yardsticks._exact_results
+    monkeypatch.setattr(Yardsticks, "_exact_results", lambda *given: asked.append(1) or exactly(*given))
+    made.subject.prepare(9, [{}, {}])
+    made.reference.refresh(5, 9, 2)
+    made.reference.reveal(0, 2)
+    assert made.reference.compare(audit=[0, 1])["wrong"] == 2 * 3000  # nobody has written anything
+    assert asked == []
+    made.subject.run(2, made.reference)
+    made.subject.store()
+    assert made.reference.compare(audit=[0, 1])["wrong"] == 0
+    assert len(asked) == 2
