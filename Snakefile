@@ -44,6 +44,7 @@ onerror:
 
 
 rule all:
+    """Make all tables, figures and the summary; `hone status` says first what new answers will cost."""
     default_target: True
     input:
         rules.tables.output,
@@ -52,7 +53,7 @@ rule all:
 
 
 rule prompts:
-    # Every first prompt, and nothing that costs money: what a model would be asked.
+    """Write every first prompt. This asks no model, so it costs no money."""
     input:
         [
             first_prompts(experiment, batch)
@@ -62,7 +63,7 @@ rule prompts:
 
 
 rule definitions:
-    # Every definition of every source in the config.
+    """Write every definition of every source in the config."""
     input:
         [
             f"results/definitions/{source}/level{level}.jsonl"
@@ -75,19 +76,19 @@ rule definitions:
 
 
 rule answers:
-    # Every answer; a later turn's need the verdicts of the turns before.
+    """Get every answer; new ones cost money. A later turn needs the verdicts of the turns before."""
     input:
         RECORDS["answers"],
 
 
 rule builds:
-    # Every kernel, compiled.
+    """Compile every kernel. New answers cost money; compiling needs no GPU."""
     input:
         RECORDS["builds"],
 
 
 rule verdicts:
-    # Every verdict, without tables.
+    """Judge every kernel, without tables. New answers cost money; a GPU is used if the config says so."""
     input:
         RECORDS["traces"],
         RECORDS["suite_traces"],
@@ -95,7 +96,7 @@ rule verdicts:
 
 
 rule networks:
-    # Every trained network, without inference.
+    """Train every network, without inference; on GPUs if the config says so."""
     input:
         RECORDS["trainings"],
 

@@ -60,6 +60,12 @@ def test_what_runs_nothing_needs_no_cores(checkout, look):
         assert done.stdout
 
 
+def test_the_list_says_what_each_rule_does(checkout):
+    lines = snakemake(checkout, "--list").stdout.splitlines()
+    assert lines
+    assert not [line for line in lines if not re.fullmatch(r"\w+ \(.+\)", line)]
+
+
 def test_a_run_without_cores_is_still_an_error(checkout):
     done = snakemake(checkout)
     assert done.returncode != 0

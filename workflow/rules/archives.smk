@@ -2,6 +2,7 @@
 
 
 rule fetch_archive:
+    """Fetch published answers from a public archive at its pinned commit; list those left out."""
     output:
         answers="results/archives/{archive}.jsonl",
         skipped="results/archives/{archive}.skipped.jsonl",
@@ -24,6 +25,8 @@ rule fetch_archive:
 
 
 rule archived:
+    """Turn an archive's answers to some problems into solutions, with what the archive says of them."""
+
     # An answer to another text than the definition's is left out, and stands in `skipped` with the reason.
     input:
         definitions=[DEFINITIONS],

@@ -9,7 +9,7 @@ ROLE_CODE = ("campaign", "methods", "launcher", "records", "sources/workloads")
 
 
 rule show_workloads:
-    # The workloads that prompts may speak of: what is held out is in no file that a prompt is made from.
+    """Copy a level's workloads without those held out: prompts are made from this copy alone."""
     input:
         "results/workloads/{source}/level{level}.jsonl",
     output:
@@ -26,6 +26,7 @@ rule show_workloads:
 
 
 rule upstream:
+    """Take the existing kernels as turn 0 of the rounds that improve them."""
     input:
         definitions=[DEFINITIONS],
     output:
@@ -49,7 +50,7 @@ rule upstream:
 
 
 rule testing:
-    # Asks for the suite: the first prompt of both methods.
+    """Write the first prompt of both round methods. It asks for the suite: workloads to try kernels on."""
     input:
         definitions=[DEFINITIONS],
         workloads=level_files("visible_workloads"),
@@ -74,6 +75,7 @@ rule testing:
 
 
 rule suite:
+    """Make the suite from the model's answer: the workloads on which the rounds try each kernel."""
     input:
         definitions=[DEFINITIONS],
         workloads=level_files("visible_workloads"),
@@ -97,6 +99,8 @@ rule suite:
 
 
 checkpoint round_gate:
+    """Wait for a round's kernels, then plan what uses them: equal kernels are not judged again."""
+
     # As `gate`, for each batch alone: with notes, a batch waits for the rounds of those before.
     input:
         shard("attempts"),
@@ -110,6 +114,7 @@ checkpoint round_gate:
 
 
 rule profiling:
+    """Write the prompt that asks what slows a kernel down, from all rounds so far."""
     input:
         unpack(turns_before),
         suites=SUITES,
@@ -135,6 +140,7 @@ rule profiling:
 
 
 rule planning:
+    """Write the prompt that asks for a plan, from the profiling answer and all rounds so far."""
     input:
         unpack(turns_before),
         suites=SUITES,
@@ -163,6 +169,8 @@ rule planning:
 
 
 rule coding:
+    """Write the prompt that asks for a kernel's next version, from the plan and all rounds so far."""
+
     # Its prompts stand where those of a later turn stand for every method, and are answered by the rule `generate`.
     input:
         unpack(turns_before),
@@ -190,7 +198,7 @@ rule coding:
 
 
 rule experience:
-    # After the last round; asked only where a later batch reads it.
+    """Write the prompt that asks for notes after the last round, where a later batch reads them."""
     input:
         unpack(turns_before),
         suites=SUITES,
@@ -217,7 +225,7 @@ rule experience:
 
 
 rule converse:
-    # The single agent's next prompt: its whole conversation and the same evidence.
+    """Write the next prompt where one model does all roles: its conversation, and the rounds so far."""
     input:
         unpack(turns_before),
         suites=SUITES,
@@ -244,6 +252,7 @@ rule converse:
 
 
 rule extract_round:
+    """Take the kernels out of a round's answers: attempts, candidates and distinct solutions."""
     input:
         definitions=[DEFINITIONS],
         answers=behind_last_gate(shard("answers")),
@@ -269,6 +278,7 @@ rule extract_round:
 if ROUNDS:
 
     use rule generate as answer_role with:
+        """Get a role's answer that is no kernel: new questions cost money, the ledger answers the others."""
         input:
             prompts=behind_last_gate(role_file("prompts")),
             transcript=transcript,
@@ -289,7 +299,9 @@ if ROUNDS:
 
 
 rule winner:
-    # Who won, as tables say it, by the suite alone: what is evaluated of a batch where not all versions are.
+    """Choose winners by the suite alone; only they and existing kernels are judged on all workloads."""
+
+    # The same winners as in the tables.
     input:
         unpack(all_turns),
         suites=SUITES,
@@ -311,7 +323,7 @@ rule winner:
 
 
 checkpoint winner_gate:
-    # As `round_gate`, for the evaluation of what was chosen.
+    """Wait for the winners, then plan their judging on all workloads: an equal choice costs nothing."""
     input:
         WINNERS,
         WINNER_BUILDS,
@@ -323,7 +335,7 @@ checkpoint winner_gate:
 
 
 use rule judge as evaluate with:
-    # Every version on all workloads, held-out ones included: for tables, never for a prompt.
+    """Judge every version on all workloads, for tables and never for a prompt; on a GPU if configured."""
     input:
         solutions=solutions_behind_gate,
         builds=shard("builds"),
@@ -340,7 +352,7 @@ use rule judge as evaluate with:
 
 
 use rule judge as evaluate_winner with:
-    # As `evaluate`, of the existing kernel and the winner alone.
+    """Judge the existing kernel and the winner alone on all workloads; on a GPU if configured."""
     input:
         unpack(winners_behind_gate),
         definitions=[DEFINITIONS],

@@ -2,6 +2,7 @@
 
 
 rule build:
+    """Compile a batch's solutions: solutions in, builds out. Takes up to four cores and no GPU."""
     input:
         solutions=solutions_behind_gate,
         definitions=[DEFINITIONS],

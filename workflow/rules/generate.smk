@@ -2,6 +2,8 @@
 
 
 rule select_batch:
+    """Cut a batch's own definitions and workloads out of those of whole levels."""
+
     # What a shard depends on: with whole levels, one more problem would build and judge all shards of its level again.
     input:
         definitions=level_files("definitions"),
@@ -22,6 +24,7 @@ rule select_batch:
 
 
 rule render:
+    """Write a batch's first prompts from its definitions, its workloads and the method's templates."""
     input:
         definitions=[DEFINITIONS],
         workloads=workloads_of,
@@ -43,6 +46,7 @@ rule render:
 
 
 rule render_next:
+    """Write a later turn's prompts from the last turn's solutions, builds and traces."""
     input:
         definitions=[DEFINITIONS],
         workloads=workloads_of,
@@ -74,7 +78,7 @@ rule render_next:
 if PROMPTED:
 
     rule generate:
-        # The paid step. What was asked before is in the ledger and is never asked again.
+        """Ask a model for kernels: new questions cost money, the ledger answers the others for free."""
         input:
             prompts=prompts_of_turn,
             transcript=transcript,
@@ -98,6 +102,7 @@ if PROMPTED:
             "../scripts/generate.py"
 
     rule extract:
+        """Take the kernels out of the answers: candidates, and the distinct solutions among them."""
         input:
             shard("answers"),
         output:
@@ -120,7 +125,7 @@ if PROMPTED:
 if GOLD:
 
     rule gold:
-        # The reference as its own candidate: checks the judge and the problems, not a model.
+        """Take each problem's reference as its own candidate: checks judge and problems, not a model."""
         input:
             definitions=[DEFINITIONS],
         output:
@@ -145,7 +150,7 @@ if GOLD:
 if FILES:
 
     rule files:
-        # Solutions that lie in a folder: exploits and honest kernels that try the judge, or kernels of your own.
+        """Take solutions from a folder: your own, or exploits and honest kernels that try the judge."""
         input:
             definitions=[DEFINITIONS],
             files=files_of_experiment,
@@ -169,6 +174,8 @@ if FILES:
 
 
 checkpoint gate:
+    """Wait for a turn's kernels, then plan what uses them: equal kernels are not judged again."""
+
     # Jobs behind the gate are planned after generation, so that their inputs' checksums decide: a prompt edit that
     # gives the same kernels builds and judges nothing.
     input:

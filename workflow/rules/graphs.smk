@@ -2,7 +2,7 @@
 
 
 rule download_graph:
-    # Where there is a network; the files themselves are kept in .hone/datasets.
+    """Download a graph and keep its files in .hone/datasets; needs a network."""
     output:
         touch("results/graphs/{graph}.downloaded"),
     log:
@@ -19,6 +19,8 @@ rule download_graph:
 
 
 rule prepare_graph:
+    """Make a graph's memory-mapped arrays: seconds if it fits in memory; papers100M takes hours, 70 GB."""
+
     # Seconds for what fits in memory; papers100M takes hours and about 70 GB of disk, 26 of them until it is done;
     # drawn on a GPU, a graph of its size takes minutes and 43 GB.
     input:
@@ -48,7 +50,9 @@ rule prepare_graph:
 
 
 checkpoint graph_gate:
-    # As `gate`: what is trained is planned once the graph is there. Arrays are too large for Snakemake's checksums.
+    """Wait for a graph, then plan its trainings: an equal graph trains nothing again."""
+
+    # As `gate`. Arrays are too large for Snakemake's checksums.
     input:
         GRAPH,
         [f"results/graphs/{{graph}}/{array}.npy" for array in GRAPH_ARRAYS],
@@ -60,6 +64,6 @@ checkpoint graph_gate:
 
 
 rule graphs:
-    # Every graph of the config, prepared.
+    """Prepare every graph in the config: hours and 70 GB of disk for papers100M."""
     input:
         expand(GRAPH, graph=settings.graphs),

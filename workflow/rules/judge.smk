@@ -3,6 +3,7 @@ JUDGE_GPUS = 1 if settings.judge.device == "cuda" else 0
 
 
 rule judge:
+    """Check and time a batch's kernels: builds in, traces out. Takes cores, and a GPU if configured."""
     input:
         solutions=solutions_behind_gate,
         builds=shard("builds"),

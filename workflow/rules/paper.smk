@@ -60,6 +60,7 @@ CATEGORY = {
 
 
 rule tables:
+    """Write all tables as CSV and Markdown, from this run's records and the published numbers."""
     input:
         **RECORDS,
         published=sorted(glob("resources/published/*.csv")),
@@ -110,7 +111,8 @@ rule tables:
 if ROUNDS:
 
     rule pages:
-        # Every version of every kernel: they quote the existing kernels' sources, so they are never committed.
+        """Write a page for each kernel of an experiment, with all versions that its rounds made."""
+        # They quote the existing kernels' sources, so they are never committed.
         input:
             unpack(lambda wildcards: records_of(wildcards.experiment)),
         output:
@@ -142,6 +144,7 @@ if ROUNDS:
 
 
 rule figures:
+    """Draw all figures from the tables alone."""
     input:
         expand("results/tables/{table}.csv", table=TABLES),
     output:
@@ -167,6 +170,7 @@ rule figures:
 
 
 rule summary:
+    """Write results/summary.md, which lists all tables, figures and pages."""
     input:
         tables=rules.tables.output.md,
         figures=rules.figures.output,

@@ -5,7 +5,9 @@ FAST_SAMPLER = sorted(glob(".hone/fast_sampler/fast_sampler*.so"))[:1]
 
 
 rule sampler_build:
-    # Seconds; a machine with another processor compiles its own from the same sources.
+    """Compile the sampler from its C++ sources; takes seconds."""
+
+    # A machine with another processor compiles its own from the same sources.
     input:
         SAMPLER_SOURCES,
     output:
@@ -22,7 +24,7 @@ rule sampler_build:
 
 
 rule sampler_study:
-    # 122 designs on the same batches: minutes at papers100M size. Nothing else should run meanwhile.
+    """Time 122 sampler designs on the same batches: minutes at papers100M's size; run nothing else then."""
     input:
         prepared_graph,
         SAMPLER_SOURCES,
@@ -43,7 +45,9 @@ rule sampler_study:
 
 
 rule sampler_benchmark:
-    # Batches prepared in a second, with 1, 2, 4, … threads up to all cores; into page-locked memory beside a GPU.
+    """Measure batches a second, ours beside SALIENT's sampler, on 1, 2, 4, … threads up to all cores."""
+
+    # Into page-locked memory beside a GPU.
     input:
         prepared_graph,
         SAMPLER_SOURCES,

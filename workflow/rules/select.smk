@@ -2,8 +2,10 @@
 
 
 rule operator_shares:
-    # What a faster operator can gain, measured on a training's own batches by one thread; a CPU's operators alone,
-    # those of the device system have their shares in device_roofline.
+    """Measure each operator's share of preparing a training's own batches, on one CPU thread."""
+
+    # What a faster operator can gain. A CPU's operators alone: those of the device system have their shares in
+    # device_roofline.
     input:
         graph=prepared_graph,
         definitions=lambda wildcards: f"results/definitions/{training_of(wildcards).kernels_from}/level1.jsonl",
@@ -24,7 +26,9 @@ rule operator_shares:
 
 
 rule select:
-    # The fastest solution that passed, of all experiments on the source; what is executed apart from its times.
+    """Choose an operator's fastest solution that passed, of all experiments, and write the reasons."""
+
+    # What is executed stands apart from its times.
     input:
         definitions="results/definitions/{source}/level1.jsonl",
         workloads="results/workloads/{source}/level1.jsonl",
@@ -56,7 +60,7 @@ rule select:
 
 
 checkpoint selection_gate:
-    # As `gate`: trainings are planned once the choice is made.
+    """Wait for an operator's choice, then plan trainings: an equal choice trains nothing again."""
     input:
         SELECTED,
     output:

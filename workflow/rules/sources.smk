@@ -3,6 +3,7 @@
 
 
 rule fetch:
+    """Get a source's problems or existing kernels, from a repository at its pinned commit or a folder."""
     input:
         local_problems,
     output:
@@ -22,7 +23,7 @@ rule fetch:
 
 
 rule define:
-    # Shapes, sizes and FLOPs without running anything: a few seconds for a hundred problems.
+    """Write definitions and workloads: shapes, sizes, FLOPs. Runs nothing; seconds for 100 problems."""
     input:
         problems="results/sources/{source}.jsonl",
         soundness="resources/soundness.csv",

@@ -2,7 +2,7 @@
 
 
 rule train:
-    # An interrupted training goes on from its last whole epoch.
+    """Train one network on cores or GPUs; an interrupted training goes on from its last whole epoch."""
     input:
         graph=prepared_graph,
         selected=selected_kernels,
@@ -30,6 +30,7 @@ rule train:
 
 
 rule infer:
+    """Test a trained network by each way of inference in the config; on one GPU if training used any."""
     input:
         graph=prepared_graph,
         checkpoint=f"results/training/{TRAINING}.pt",
@@ -54,7 +55,7 @@ rule infer:
 
 
 rule roofline:
-    # Seconds, of a GPU to itself: the kernels of the device system one by one, and epochs as they are trained.
+    """Time the device system's kernels one by one, and its epochs: seconds of a GPU to itself."""
     input:
         graph=prepared_graph,
     output:
@@ -78,7 +79,7 @@ rule roofline:
 
 
 rule trainings:
-    # Every training of the config and every inference, without tables.
+    """Train every network and run its inference, without tables; on GPUs if the config says so."""
     input:
         every_training("training"),
         every_training("inference"),

@@ -1,0 +1,44 @@
+"""Every rule says in one line what it does: `snakemake --list` shows it."""
+
+import ast
+import tokenize
+
+import pytest
+
+from tests.workflow.conftest import ROOT
+
+LONGEST = 100  # characters, so that a line of the list fits a terminal
+NOT_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+FILES = [ROOT / "Snakefile", *sorted((ROOT / "workflow").rglob("*.smk"))]
+
+
+def docstrings(path):
+    """Rule or checkpoint -> its docstring, or None. A rule starts a line; `use rule a as b with:` makes the rule b."""
+    with path.open("rb") as file:
+        tokens = [token for token in tokenize.tokenize(file.readline) if token.type not in NOT_CODE]
+    found = {}
+    for place, token in enumerate(tokens):
+        words = token.line.partition(":")[0].split()
+        starts_line = not token.line[: token.start[1]].strip()
+        if starts_line and (words[:1] in (["rule"], ["checkpoint"]) or words[:2] == ["use", "rule"]):
+            name = words[words.index("as") + 1] if "as" in words else words[1]
+            first = tokens[place + len(words) + 1]
+            found[name] = ast.literal_eval(first.string) if first.type == tokenize.STRING else None
+    return found
+
+
+RULES = {name: text for path in FILES for name, text in docstrings(path).items()}
+
+
+def test_every_kind_of_rule_is_found():
+    assert {"all", "gate", "generate", "answer_role", "evaluate"} <= set(RULES)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_has_a_docstring_of_one_line(name):
+    text = RULES[name]
+    assert text, f"{name} has no docstring"
+    assert len(text) <= LONGEST, f"{len(text)} characters"
+    assert "\n" not in text
+    assert text.endswith(".")
+    assert list(RULES.values()).count(text) == 1, f"{name} says what another rule says"
