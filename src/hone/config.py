@@ -18,10 +18,11 @@ from hone.config_archives import Archive
 from hone.config_errors import explain
 from hone.config_files import read_values
 from hone.config_graphs import GraphEntry
+from hone.config_judge import check_judges
 from hone.config_sources import KernelsSource, Source
 from hone.config_trainings import Training, check_trainings
 from hone.errors import ConfigError
-from hone.records import TIMED_ALONE, Language, Protocol, Sampling, TorchBaseline
+from hone.records import Language, Protocol, Sampling, TorchBaseline
 from hone.section import Section
 
 Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files", "archive", "astra", "astra_single"]
@@ -213,14 +214,6 @@ class Analysis(Section):
     """Model, as the experiments name it -> the name that the paper's tables use."""
 
 
-def timing_protocols() -> list[str]:
-    """Names of the files of hone/judge/protocols that have a function `measure`."""
-    folder = Path(__file__).parent / "judge" / "protocols"
-    return sorted(
-        path.stem for path in folder.glob("[a-z]*.py") if "\ndef measure(" in path.read_text(encoding="utf-8")
-    )
-
-
 class Settings(Section):
     """The whole config."""
 
@@ -261,25 +254,9 @@ class Settings(Section):
         return self
 
     @model_validator(mode="after")
-    def _timing_protocols(self) -> Self:
-        known = timing_protocols()
-        named = {"judge": self.judge} | {f"experiments.{name}.judge": self.protocol(name) for name in self.experiments}
-        for where, protocol in named.items():
-            if protocol.timing_protocol not in known:
-                raise ValueError(
-                    f"{where}.timing_protocol: must be {' or '.join(known)} (got '{protocol.timing_protocol}')"
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _baselines_fit_device(self) -> Self:
-        of_a_gpu = [name for name in self.baselines if name in TIMED_ALONE]
-        if of_a_gpu and self.judge.device != "cuda":
-            raise ValueError(f"baselines: {of_a_gpu[0]} needs judge.device: cuda; on a CPU take torch_compile")
-        return self
-
-    @model_validator(mode="after")
     def _references(self) -> Self:
+        of_experiments = {f"experiments.{name}.judge": self.protocol(name) for name in self.experiments}
+        check_judges({"judge": self.judge} | of_experiments, self.baselines)
         for name, experiment in self.experiments.items():
             source = self.sources.get(experiment.source)
             if source is None:

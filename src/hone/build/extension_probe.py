@@ -56,13 +56,15 @@ def main(memory_bytes: int) -> None:
     replace_load_inline(_recorder(say, request["refused"], failed), failed)
     parts = confinement.confine(confined, shared)
     say({"phase": "module", "confinement": parts})
+    problem = _problem(request["reference"])
     try:
-        module = load_module("hone_candidate", request["source"], _problem(request["reference"]))
+        module = load_module("hone_candidate", request["source"], problem)
     except BaseException as error:  # noqa: BLE001  the boundary to code that may raise anything
         say({"error": f"{type(error).__name__}: {error}"[:ERROR_CHARACTERS]})
         os._exit(0)
     say({"phase": "model"})
-    _construct(module, request["entry_point"], request["reference"])
+    if problem is not None:
+        _construct(module, request["entry_point"], problem)
     os._exit(0)
 
 
@@ -143,16 +145,13 @@ def _problem(source: str) -> Any:
         return None
 
 
-def _construct(module: Any, entry_point: str, reference_source: str) -> None:
+def _construct(module: Any, entry_point: str, problem: Any) -> None:
     """Call the constructor, for calls made there; failures are the judge's business."""
     import torch
 
-    from hone.judge.child.models import load_module
-
     for device in ("meta", "cpu"):
         try:
-            reference = load_module("hone_reference", reference_source)
-            arguments = reference.get_init_inputs()
+            arguments = problem.get_init_inputs()
             with torch.device(device):
                 model_class = getattr(module, entry_point)
                 model_class(**arguments) if isinstance(arguments, dict) else model_class(*arguments)

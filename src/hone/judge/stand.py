@@ -31,7 +31,7 @@ class Trial:
     changed: Sequence[str] = ()
     """Inputs that the reference leaves alone and the solution wrote to."""
     wrong_by_tolerance: int | None = None
-    """Elements outside the tolerance alone; absent where nothing is added to it for rounding."""
+    """Elements outside the tolerance of the reference, whatever else makes them right; absent on a CPU."""
     yardstick: YardstickKind | None = None
     """Absent where precision was not asked for."""
     own_error: float | None = None

@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from hone import config
-from hone.config import load, timing_protocols
+from hone.config import load
+from hone.config_judge import timing_protocols
 from hone.errors import ConfigError
 from hone.judge.protocols import measure_of
 

@@ -24,18 +24,22 @@ class TimedAlone:
     def __init__(self, protocol: Protocol, start: Callable[[Case], DeviceReference]) -> None:
         """`start`: a reference's process that may compile, loaded with the case's workload."""
         self._protocol, self._start = protocol, start
+        self._failed: dict[tuple[str, str], BaselineTimes] = {}
+        """(id of a workload, name) -> what failed in this session: a compiler is not started for minutes again."""
 
     def times(self, case: Case, names: tuple[str, ...]) -> dict[str, BaselineTimes]:
         """Of the named baselines; a minute or more for each that nobody has timed yet."""
         return {name: self._known(case, name) for name in names if name in TIMED_ALONE}
 
     def _known(self, case: Case, name: str) -> BaselineTimes:
-        shelf, key = Store(case.store), self._key(case, name)
-        found = shelf.baseline(key)
+        shelf, key, place = Store(case.store), self._key(case, name), (case.workload.id, name)
+        found = self._failed.get(place) or shelf.baseline(key)
         if found is None:
             found = self._measured(case, name)
-            if found.timing is not None:  # what failed may work on a quieter machine
+            if found.timing is not None:
                 shelf.keep_baseline(key, found)
+            else:  # it may work another time, on a quieter machine
+                self._failed[place] = found
         return found
 
     def _measured(self, case: Case, name: str) -> BaselineTimes:

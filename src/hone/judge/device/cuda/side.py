@@ -128,8 +128,8 @@ class DeviceSubject:
             return
         found = []
         for _ in range(CALIBRATIONS):
-            if self.arm(reference, reference.sets, null=True):
-                raise Verdict(Status.MACHINE_ERROR, f"an empty batch was not launched within {LAUNCHED_WITHIN_S:g} s")
+            if problem := self.arm(reference, reference.sets, null=True):
+                raise Verdict(Status.MACHINE_ERROR, f"an empty batch: {problem}")
             seen = self.run_armed(reference, reference.sets)
             claimed_ms, collect_ms = self.collect()
             found.append(replace(seen, claimed_ms=claimed_ms, collect_ms=collect_ms))
@@ -392,8 +392,7 @@ class DeviceSubject:
             return
         text = str(error.get("text", ""))
         status = KINDS.get(str(error.get("kind")), Status.RUNTIME_ERROR)
-        if "out of memory" in text:
-            status = Status.OUT_OF_MEMORY
+        status = Status.OUT_OF_MEMORY if "out of memory" in text else status
         if "illegal memory access" in text:
             text += "\n(parameters cannot be written to)"
         raise Verdict(status, text)
