@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 from hone.bench import Bench
 from hone.errors import ConfigError
 from hone.files import read_records
+from hone.judge.device.cuda.gpu import held_gpu
 from hone.records import Definition, Trace
 from hone.trials import judge_run
 from hone.trials.processes import GpuWatch, child_environment
@@ -154,7 +156,8 @@ def _ask_kernelbench(setting: Setting, problem: Problem, do: str) -> tuple[dict[
 
 
 def _run_kernelbench(setting: Setting, problem: Problem, _: Path) -> Iterator[Row]:
-    spent, found = _ask_kernelbench(setting, problem, "evaluate")
+    with _gpu_alone(setting):
+        spent, found = _ask_kernelbench(setting, problem, "evaluate")
     yield {
         "problem": problem.name,
         "harness": KERNELBENCH,
@@ -166,6 +169,11 @@ def _run_kernelbench(setting: Setting, problem: Problem, _: Path) -> Iterator[Ro
         "call_ms": found.get("runtime_ms"),
         "reference_call_ms": found.get("reference_ms"),
     }
+
+
+def _gpu_alone(setting: Setting) -> AbstractContextManager[object]:
+    """The public code locks no GPU: without this it would measure beside another judge, and both would be wrong."""
+    return held_gpu() if setting.bench.settings.judge.device == "cuda" else contextlib.nullcontext()
 
 
 def _run_hone(setting: Setting, problem: Problem, folder: Path) -> Iterator[Row]:
