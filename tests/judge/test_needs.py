@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.judge.needs import cpu_only, lacking
+from hone.judge.needs import cpu_only, lacking, lacking_on_gpu
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,10 @@ def test_a_missing_gpu_is_claimed_only_after_looking(monkeypatch):
     assert cpu_only("compiled for sm_90") == "compiled for sm_90; judge.device is cpu"
     monkeypatch.setattr("hone.judge.needs.sees_gpu", lambda: False)
     assert cpu_only("compiled for sm_90").endswith("is cpu; no GPU on this machine")
+
+
+def test_a_package_for_kernels_that_is_not_installed_is_the_machines_lack(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    source = "import torch\ntry:\n    from transformer_engine import pytorch\nexcept ImportError:\n    pass"
+    assert lacking_on_gpu(source) == "it needs the package 'transformer_engine', which is not installed"
+    assert lacking_on_gpu("import a_package_that_a_model_made_up") == ""

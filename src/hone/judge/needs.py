@@ -10,7 +10,10 @@ from hone.records import Language, Solution
 from hone.screen.module import Module, UnreadableSourceError, read_module
 
 GPU_PACKAGES = ("triton", "cupy", "pycuda", "numba.cuda")
-OPTIONAL_PACKAGES = ("triton", "cupy", "tilelang", "cutlass", "pycuda", "numba", "tvm", "pytorch_lightning", "apex")
+OPTIONAL_PACKAGES = (
+    "triton", "cupy", "tilelang", "cutlass", "pycuda", "numba", "tvm", "pytorch_lightning", "apex", "transformer_engine",
+    "flash_attn", "xformers", "torchvision", "einops",
+)  # fmt: skip
 """Packages that kernels are written with and that a machine may lack: says nothing about the solution."""
 COMPILE_WHEN_RUN = ("triton", "tilelang", "tvm", "cutlass", "cupy")
 """Packages whose kernels are compiled at the first call and kept in a folder under HOME."""

@@ -226,19 +226,35 @@ def test_where_captures_break_a_solution_none_is_made(bench):
 class TwoSpeeds(Honest):
     """A third of its batches is a quarter faster than the others."""
 
-    batches = 0
+    batches, fast = 0, 3
 
     def runs(self, first, end, gate_ms):
         taken_ms = super().runs(first, end, gate_ms)
         if not gate_ms or first > 0 or end < self.device.count:
             return taken_ms
         self.batches += 1
-        return taken_ms * (1.0 if self.batches % 3 == 0 else 1.25)
+        return taken_ms * (1.0 if self.batches % self.fast == 0 else 1.25)
 
 
 def test_times_of_two_kinds_are_a_finding(bench):
     rare = PROTOCOL.model_copy(update={"audit_every": 10**9, "timing_runs": 12})
     assert bench(TwoSpeeds, protocol=rare).measure().findings == ("slow_times",)
+
+
+class SeenAtTwoSpeeds(TwoSpeeds):
+    """Its own clock sees the fast kind alone; the judge's sees both."""
+
+    fast = 6
+
+    def claim(self, true_ms):
+        return true_ms if self.batches % self.fast == 0 else true_ms / 1.25
+
+
+def test_the_noise_of_what_is_charged_is_no_second_kind_of_times(bench):
+    rare = PROTOCOL.model_copy(update={"audit_every": 10**9, "timing_runs": 12})
+    found = bench(SeenAtTwoSpeeds, protocol=rare, run_ms=10.0).measure()
+    assert found.clock.charged_ms > 0
+    assert found.findings == ()
 
 
 def test_a_failure_that_the_process_does_not_survive_is_no_reason_to_go_on(bench):
