@@ -11,8 +11,8 @@ from hone.screen.module import Module, UnreadableSourceError, read_module
 
 GPU_PACKAGES = ("triton", "cupy", "pycuda", "numba.cuda")
 OPTIONAL_PACKAGES = (
-    "triton", "cupy", "tilelang", "cutlass", "pycuda", "numba", "tvm", "pytorch_lightning", "apex", "transformer_engine",
-    "flash_attn", "xformers", "torchvision", "einops",
+    "triton", "cupy", "tilelang", "cutlass", "pycuda", "numba", "tvm", "pytorch_lightning", "apex",
+    "transformer_engine", "flash_attn", "xformers", "torchvision", "einops",
 )  # fmt: skip
 """Packages that kernels are written with and that a machine may lack: says nothing about the solution."""
 COMPILE_WHEN_RUN = ("triton", "tilelang", "tvm", "cutlass", "cupy")
