@@ -1,6 +1,6 @@
 """`hone`: every stage by hand on files, and what people need around the pipeline.
 
-Each command is the stage of the same name in `hone.pipeline`; options are also read from `HONE_<COMMAND>_<OPTION>`.
+Options are also read from `HONE_<COMMAND>_<OPTION>`.
 """
 
 from __future__ import annotations
@@ -166,9 +166,8 @@ def transcript(
     label: Annotated[str, typer.Option(help="Who answered, in free words.")],
 ) -> None:
     """Make a transcript that `recorded/<name>` replays from the answers of a run."""
-    from hone.files import write_records
+    from hone.files import read_all, write_records
     from hone.llm.transcript import record
-    from hone.pipeline import read_all
     from hone.records import Answer
 
     rows = record(read_all(answers, Answer))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -33,6 +33,9 @@ ASTRA: frozenset[str] = frozenset({"astra", "astra_single"})
 UPSTREAM = "upstream"
 """Of a definition's existing kernels, the one that `astra` starts from and that its speedup is measured against."""
 Feedback = Literal["execution", "profile"]
+
+Numbers = Collection[tuple[int, int]]
+"""(level, number) pairs of a batch."""
 
 IDENTIFIER = r"^[a-z][a-z0-9_]*$"
 

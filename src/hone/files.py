@@ -98,6 +98,11 @@ def read_records(path: Path, kind: type[R]) -> list[R]:
     ]
 
 
+def read_all(paths: Iterable[str | Path], kind: type[R]) -> list[R]:
+    """Records of several files, in the order given; raises as `read_records`."""
+    return [record for path in paths for record in read_records(Path(path), kind)]
+
+
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hone.build.kernels import kernel_solution
-from hone.campaign import Before
-from hone.files import write_records
+from hone.files import read_all, write_records
 from hone.methods.astra.history import Attempt, History, Version, histories
-from hone.pipeline import read_all, workloads_by_definition
-from hone.records import Build, Definition, Solution, Trace
+from hone.methods.astra.stages import Before
+from hone.records import Build, Definition, Solution, Trace, Workload
+from hone.sources.workloads import group
 
 
 def latest(traces: Iterable[Trace]) -> dict[tuple[str, str], Trace]:
@@ -48,7 +48,7 @@ def choose(rounds: Before, definitions: Iterable[Path], *, solutions: Path, buil
     defined, compiled = read_all(definitions, Definition), read_all(rounds.builds, Build)
     known = histories(
         defined,
-        workloads_by_definition([rounds.suites]),
+        group(read_all([rounds.suites], Workload)),
         read_all(rounds.attempts, Attempt),
         read_all(rounds.solutions, Solution),
         compiled,

@@ -5,7 +5,7 @@ import pytest
 from hone.config import Experiment
 from hone.files import read_records, write_records
 from hone.methods.archive import language_of, published
-from hone.pipeline import archived
+from hone.methods.stages import archived
 from hone.records import Candidate, Claim, Claimed, Language, Origin, Solution
 from hone.sources.archives.answer import ArchivedAnswer, SkippedAnswer
 

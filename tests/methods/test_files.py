@@ -6,7 +6,7 @@ from hone.config import Experiment
 from hone.errors import ConfigError
 from hone.files import read_records, write_records
 from hone.methods.files import candidates, check_files, header, language_of, read_file, source_files
-from hone.pipeline import files
+from hone.methods.stages import files
 from hone.records import Candidate, Language, Solution
 
 CPP = "// Adds.\n// definition: tiny/level1/1_Bias\n// group: honest\nvoid launch() {}\n"

@@ -18,7 +18,11 @@ rule fetch_archive:
             mode="json"
         ),
         code=code_digest(
-            "config_archives", "records", "sources/archives", "sources/git"
+            "config_archives",
+            "records",
+            "sources/archives",
+            "sources/git",
+            "sources/stages",
         ),
     script:
         "../scripts/fetch_archive.py"
@@ -49,6 +53,7 @@ rule archived:
         code=code_digest(
             "methods/archive",
             "methods/extract",
+            "methods/stages",
             "records",
             "sources/archives/answer",
         ),

@@ -5,7 +5,7 @@
 # What a round is told comes from attempts, solutions, builds and traces over the agents' own suite. Evaluations, on all
 # workloads, are read by tables alone.
 ROUND = (*SELECTION, "language", "samples", "turns", "hardware", "astra")
-ROLE_CODE = ("campaign", "methods", "launcher", "records", "sources/workloads")
+ROLE_CODE = ("methods", "launcher", "records", "sources/workloads")
 
 
 rule show_workloads:
@@ -20,7 +20,7 @@ rule show_workloads:
     conda:
         "../../envs/hone.yaml"
     params:
-        code=code_digest("records", "sources/workloads"),
+        code=code_digest("records", "sources/stages", "sources/workloads"),
     script:
         "../scripts/show_workloads.py"
 
@@ -44,7 +44,7 @@ rule upstream:
         experiment=experiment_params(*ROUND),
         batch=batch_numbers,
         model=model_name,
-        code=code_digest("campaign", "build/kernels", "methods", "records"),
+        code=code_digest("build/kernels", "methods", "records"),
     script:
         "../scripts/upstream.py"
 
@@ -270,7 +270,7 @@ rule extract_round:
         "../../envs/hone.yaml"
     params:
         experiment=experiment_params("method", "language"),
-        code=code_digest("campaign", "methods", "records"),
+        code=code_digest("methods", "records"),
     script:
         "../scripts/extract_round.py"
 
@@ -317,7 +317,7 @@ rule winner:
     conda:
         "../../envs/hone.yaml"
     params:
-        code=code_digest("campaign", "methods/astra", "records", "winners"),
+        code=code_digest("methods/astra", "records", "winners"),
     script:
         "../scripts/winner.py"
 

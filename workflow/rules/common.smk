@@ -7,7 +7,7 @@ from hone.config import ASTRA, UNPROMPTED, model_slug
 from hone.llm.names import parse_model
 from hone.methods.files import source_files
 from hone.methods.render import prompt_files
-from hone.pipeline import PROMPTS
+from hone.methods.templates import PROMPTS
 
 PROMPTED = [
     name for name, item in settings.experiments.items() if item.method not in UNPROMPTED

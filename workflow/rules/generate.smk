@@ -18,7 +18,7 @@ rule select_batch:
         "../../envs/hone.yaml"
     params:
         batch=batch_numbers,
-        code=code_digest("records"),
+        code=code_digest("records", "sources/stages"),
     script:
         "../scripts/select_batch.py"
 
@@ -142,7 +142,9 @@ if GOLD:
             experiment=experiment_params(*SELECTION),
             batch=batch_numbers,
             model=model_name,
-            code=code_digest("judge/gold", "methods/render", "records"),
+            code=code_digest(
+                "judge/gold", "methods/render", "methods/stages", "records"
+            ),
         script:
             "../scripts/gold.py"
 
@@ -168,7 +170,9 @@ if FILES:
             experiment=experiment_params(*SELECTION, "files"),
             batch=batch_numbers,
             model=model_name,
-            code=code_digest("methods/files", "methods/extract", "records"),
+            code=code_digest(
+                "methods/files", "methods/extract", "methods/stages", "records"
+            ),
         script:
             "../scripts/files.py"
 

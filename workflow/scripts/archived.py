@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.config import Experiment
-from hone.pipeline import archived
+from hone.methods.stages import archived
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.build.slots import compilers_at_a_time
-from hone.pipeline import build
+from hone.kernel_stages import build
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from hone.campaign import Before, converse
 from hone.config import Experiment
+from hone.methods.astra.stages import Before, converse
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from hone.pipeline import define_level
 from hone.records import Tolerance
+from hone.sources.stages import define_level
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.pipeline import extract
+from hone.methods.stages import extract
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

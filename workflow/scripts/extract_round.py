@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.campaign import extract
+from hone.methods.astra.stages import extract
 from hone.records import Language
 from hone.stage import reported
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.config import parse_source
-from hone.pipeline import fetch_problems
+from hone.sources.stages import fetch_problems
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from hone.pipeline import figures
+from hone.analysis.stage import make_figures
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
-    figures(Path(snakemake.input[0]).parent, Path(snakemake.output[0]).parent)
+    make_figures(Path(snakemake.input[0]).parent, Path(snakemake.output[0]).parent)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.config import Experiment
-from hone.pipeline import files
+from hone.methods.stages import files
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.config import load
-from hone.pipeline import generate
+from hone.llm.stages import generate
 from hone.records import Sampling
 from hone.stage import reported
 

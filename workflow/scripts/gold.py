@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.config import Experiment
-from hone.pipeline import gold
+from hone.methods.stages import gold
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

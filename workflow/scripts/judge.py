@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.pipeline import judge
+from hone.kernel_stages import judge
 from hone.records import Protocol
 from hone.stage import reported
 

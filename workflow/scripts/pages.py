@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
+from hone.analysis.pages import write_pages
+from hone.analysis.run import read_run
 from hone.config import load
-from hone.pipeline import pages
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     records = {name: map(Path, snakemake.input[name]) for name in snakemake.params.records}
-    pages(
+    write_pages(
         load({**snakemake.config, **snakemake.params.settings}),
         snakemake.wildcards.experiment,
-        records,
+        read_run(records),
         Path(snakemake.output[0]),
     )

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.config import Experiment
-from hone.pipeline import render
+from hone.methods.stages import render
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.config import Experiment
-from hone.pipeline import render_next
+from hone.methods.stages import render_next
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

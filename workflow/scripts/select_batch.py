@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from hone.pipeline import select
+from hone.sources.stages import select_batch
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
-    select(
+    select_batch(
         {(level, number) for level, number in snakemake.params.batch},
         [Path(path) for path in snakemake.input.definitions],
         [Path(path) for path in snakemake.input.workloads],

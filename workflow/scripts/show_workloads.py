@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.campaign import show_workloads
+from hone.sources.stages import show_workloads
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

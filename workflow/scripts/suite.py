@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.campaign import suite
+from hone.methods.astra.stages import suite
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

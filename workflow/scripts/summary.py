@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from hone.pipeline import summary
+from hone.analysis.stage import write_summary
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     output = Path(snakemake.output[0])
-    summary(output.parent, output, [Path(folder) for folder in snakemake.input.pages])
+    results = output.parent
+    write_summary(results / "tables", results / "figures", output, [Path(folder) for folder in snakemake.input.pages])

@@ -2,15 +2,20 @@
 
 from pathlib import Path
 
+from hone.analysis.provenance import Provenance
+from hone.analysis.run import read_run
+from hone.analysis.stage import make_tables
+from hone.code import commit
 from hone.config import load
-from hone.pipeline import tables
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     records = {name: map(Path, snakemake.input[name]) for name in snakemake.params.records}
-    tables(
-        load({**snakemake.config, **snakemake.params.settings}),
-        records,
-        published=Path("resources/published"),
-        folder=Path(snakemake.output.csv[0]).parent,
+    settings = load({**snakemake.config, **snakemake.params.settings})
+    make_tables(
+        settings,
+        read_run(records),
+        Provenance.of(settings, commit()),
+        Path(snakemake.output.csv[0]).parent,
+        published_dir=Path("resources/published"),
     )

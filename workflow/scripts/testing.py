@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from hone.campaign import ask_testing
 from hone.config import Experiment
+from hone.methods.astra.stages import ask_testing
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.campaign import Before
+from hone.methods.astra.stages import Before
 from hone.stage import reported
 from hone.winners import choose
 

@@ -12,6 +12,9 @@ import jinja2.meta
 
 from hone.errors import ConfigError
 
+PROMPTS = Path("config/prompts")
+"""The folder of templates and examples, relative to the repository's root, where the pipeline runs."""
+
 
 class Templates:
     """A folder of Jinja templates; they may include each other by their paths in it."""

@@ -20,11 +20,10 @@ from typing import Any
 import torch
 
 from hone.errors import ConfigError, MachineError, RecordError
-from hone.files import write_text
+from hone.files import read_all, write_text
 from hone.judge.layout import ITEM_BYTES
 from hone.operators.choose import KernelChoice
 from hone.operators.stage import KERNEL_SETS, by_name, chosen_kernels
-from hone.pipeline import read_all
 from hone.records import Definition, Language, Workload
 from hone.sources.workloads import group
 from hone.trials.harness import run_watched

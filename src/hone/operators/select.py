@@ -13,9 +13,8 @@ from pathlib import Path
 from hone.analysis.metrics import geometric_mean
 from hone.config import UPSTREAM
 from hone.errors import RecordError
-from hone.files import write_records, write_text
+from hone.files import read_all, write_records, write_text
 from hone.operators.choose import best_solution
-from hone.pipeline import read_all
 from hone.records import (
     Build,
     Definition,

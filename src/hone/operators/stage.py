@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from hone.errors import MachineError, RecordError
-from hone.files import read_records, write_records
+from hone.files import read_all, read_records, write_records
 from hone.operators.choose import KernelChoice, kernels_of
 from hone.operators.contract import OperatorError
 from hone.operators.operator import Operator
 from hone.operators.replacement import read_compiled, read_replacements
-from hone.pipeline import read_all
 from hone.records import BuildStatus, Definition, Solution, Trace, Workload
 from hone.sources.workloads import group
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from hone.files import read_all
 from hone.operators import Operator
 from hone.operators.stage import load_operators
-from hone.pipeline import read_all
 from hone.records import Definition, Trace, Workload
 from hone.trials import decoder
 from hone.trials.decoder_kernels import place_at

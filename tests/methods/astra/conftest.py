@@ -2,9 +2,9 @@
 
 import pytest
 
-from hone.campaign import STAGES, Before
 from hone.files import write_records
 from hone.methods.astra.history import Attempt, histories
+from hone.methods.astra.stages import STAGES, Before
 from hone.records import (
     Build,
     BuildStatus,

@@ -2,12 +2,12 @@
 
 import pytest
 
-from hone import campaign
-from hone.campaign import Before, Told
 from hone.config import Experiment
 from hone.errors import MachineError, RecordError
 from hone.files import read_records, write_records
+from hone.methods.astra import stages
 from hone.methods.astra.history import Attempt
+from hone.methods.astra.stages import Before, Told
 from hone.methods.astra.suite import Suite
 from hone.records import (
     Answer,
@@ -24,6 +24,7 @@ from hone.records import (
     Usage,
     Workload,
 )
+from hone.sources.stages import show_workloads
 from tests.methods.astra.conftest import workload
 
 OLD, NEW = (0, 0, (1.0, 1.0)), (1, 0, (0.5, 0.5))
@@ -65,7 +66,7 @@ def ask(tmp_path, given, before):
             files[field] = [tmp_path / f"{field}.jsonl"]
             write_records(files[field][0], rows)
         output = tmp_path / "prompts.jsonl"
-        campaign.ask_role(
+        stages.ask_role(
             role, "e", experiment(**changes), found.last_turn + 1, before(found), Told(**files), *given.values(), output
         )
         return read_records(output, Prompt)
@@ -75,7 +76,7 @@ def ask(tmp_path, given, before):
 
 def test_turn_0_is_the_existing_kernel(tmp_path, given, kernel):
     files = {name: tmp_path / f"{name}.jsonl" for name in ("attempts", "candidates", "solutions")}
-    campaign.upstream("e", "m", experiment(), [(1, 1)], given["definitions"], **files)
+    stages.upstream("e", "m", experiment(), [(1, 1)], given["definitions"], **files)
     (solution,) = read_records(files["solutions"], Solution)
     (row,) = read_records(files["candidates"], Candidate)
     assert solution.source == kernel.kernels["upstream"]
@@ -85,22 +86,22 @@ def test_turn_0_is_the_existing_kernel(tmp_path, given, kernel):
 
 def test_what_is_held_out_reaches_no_prompt(tmp_path, given):
     write_records(tmp_path / "all.jsonl", [VISIBLE, HELD_OUT])
-    campaign.show_workloads(tmp_path / "all.jsonl", given["workloads"][0])
+    show_workloads(tmp_path / "all.jsonl", given["workloads"][0])
     assert read_records(given["workloads"][0], Workload) == [VISIBLE]
-    campaign.ask_testing("e", experiment(), [(1, 1)], *given.values(), tmp_path / "prompts.jsonl")
+    stages.ask_testing("e", experiment(), [(1, 1)], *given.values(), tmp_path / "prompts.jsonl")
     assert "7777" not in (tmp_path / "prompts.jsonl").read_text()
 
 
 def test_a_kernel_without_a_visible_workload_is_named(tmp_path, given):
     write_records(given["workloads"][0], [])
     with pytest.raises(RecordError, match="1_Bias"):
-        campaign.ask_testing("e", experiment(), [(1, 1)], *given.values(), tmp_path / "prompts.jsonl")
+        stages.ask_testing("e", experiment(), [(1, 1)], *given.values(), tmp_path / "prompts.jsonl")
 
 
 def test_suites_and_where_they_came_from(tmp_path, given):
     write_records(tmp_path / "answers.jsonl", [answer("testing", 0, '```\n[{"axes": {"rows": 3, "columns": 5}}]\n```')])
     files = {name: tmp_path / f"{name}.jsonl" for name in ("suites", "origins")}
-    campaign.suite(tmp_path / "answers.jsonl", *given.values(), **files)
+    stages.suite(tmp_path / "answers.jsonl", *given.values(), **files)
     (made,) = read_records(files["suites"], Workload)
     (origin,) = read_records(files["origins"], Suite)
     assert made.axes == {"rows": 3, "columns": 5}
@@ -136,7 +137,7 @@ def test_a_kernel_at_the_floor_is_asked_no_more(ask, history):
 def test_a_kernel_that_stopped_stays_stopped(tmp_path, ask, history, before, given):
     found = history(OLD, NEW)
     output = tmp_path / "later.jsonl"
-    campaign.ask_role("profiling", "e", experiment(), 3, before(found), Told(), *given.values(), output)
+    stages.ask_role("profiling", "e", experiment(), 3, before(found), Told(), *given.values(), output)
     assert read_records(output, Prompt) == []
 
 
@@ -154,7 +155,7 @@ def test_the_conversation_goes_on_from_the_candidate_that_does(tmp_path, given, 
     )  # fmt: skip
     write_records(tmp_path / "asked.jsonl", [asked])
     write_records(tmp_path / "said.jsonl", [answer("single", 1, f"answer {sample}", sample) for sample in (0, 1)])
-    campaign.converse(
+    stages.converse(
         "e", experiment("astra_single", samples=2), 2, before(found), prompts=tmp_path / "asked.jsonl",
         answers=tmp_path / "said.jsonl", **given, output=tmp_path / "next.jsonl",
     )  # fmt: skip
@@ -181,7 +182,7 @@ def test_the_launchers_that_a_definition_wants_are_looked_for(tmp_path, kernel, 
     write_records(tmp_path / "answers.jsonl", [answer("coding", 1, f"```cpp\n{code}\n```\n")])
     files = {name: tmp_path / f"{name}.jsonl" for name in ("attempts", "candidates", "solutions")}
     inputs = (tmp_path / "answers.jsonl", "astra", Language.CPP, [tmp_path / "definitions.jsonl"])
-    campaign.extract(*inputs, **files)
+    stages.extract(*inputs, **files)
     (attempt,) = read_records(files["attempts"], Attempt)
     assert (attempt.solution is not None) == usable
 

@@ -1,4 +1,4 @@
-"""The stages of `astra` and `astra_single` as functions of files, beside those of `hone.pipeline`.
+"""The stages of `astra` and `astra_single` as functions of files.
 
 Turn 0 is the existing kernel, and the suite that every version is measured on. Each round then goes
 attempts, solutions, builds and traces of all turns before -> roles' prompts -> answers -> attempts and solutions.
@@ -9,12 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from hone.config import UPSTREAM, Experiment, Method
+from hone.build.kernels import kernel_solution
+from hone.config import UPSTREAM, Experiment, Method, Numbers
 from hone.errors import MachineError, RecordError
-from hone.files import read_records, write_records
-from hone.pipeline import GPUS, PROMPTS, Numbers, read_all, workloads_by_definition
+from hone.files import read_all, read_records, write_records
+from hone.methods import extract as extraction
+from hone.methods.astra.history import Attempt, History, attempts_of, histories
+from hone.methods.astra.roles import EXPERIENCE, RoleRenderer, Said, require_kernel
+from hone.methods.astra.suite import make_suite
+from hone.methods.hardware import GPUS
+from hone.methods.render import selected
+from hone.methods.templates import PROMPTS
 from hone.records import (
     Answer,
     Build,
@@ -27,10 +34,7 @@ from hone.records import (
     Trace,
     Workload,
 )
-
-if TYPE_CHECKING:
-    from hone.methods.astra.history import History
-
+from hone.sources.workloads import group
 
 STAGES = ("attempts", "solutions", "builds", "traces")
 
@@ -76,22 +80,11 @@ def _paths(given: str | Iterable[str]) -> list[Path]:
     return [Path(given)] if isinstance(given, str) else [Path(path) for path in given]
 
 
-def show_workloads(workloads: Path, output: Path) -> None:
-    """The workloads that prompts may speak of: no prompt stage ever opens a file that holds the others."""
-    from hone.sources.workloads import visible
-
-    write_records(output, visible(read_records(workloads, Workload)))
-
-
 def upstream(
     name: str, model: str, experiment: Experiment, batch: Numbers, definitions: Iterable[Path], *,
     attempts: Path, candidates: Path, solutions: Path,
 ) -> None:  # fmt: skip
     """Turn 0: each definition's existing kernel as its first version; raises ConfigError where there is none."""
-    from hone.build.kernels import kernel_solution
-    from hone.methods.astra.roles import require_kernel
-    from hone.methods.render import selected
-
     chosen = selected(read_all(definitions, Definition), experiment, batch)
     for definition in chosen:
         require_kernel(definition, experiment, name)
@@ -111,11 +104,8 @@ def ask_testing(
     output: Path,
 ) -> None:  # fmt: skip
     """Prompts for the suites of a batch; `workloads` are the visible ones, RecordError where a kernel has none."""
-    from hone.methods.astra.roles import RoleRenderer
-    from hone.methods.render import selected
-
     renderer = RoleRenderer(name, experiment, PROMPTS, GPUS)
-    given = workloads_by_definition(workloads)
+    given = group(read_all(workloads, Workload))
     chosen = selected(read_all(definitions, Definition), experiment, batch)
     for item in chosen:
         if item.name not in given:
@@ -128,10 +118,8 @@ def suite(
     answers: Path, definitions: Iterable[Path], workloads: Iterable[Path], *, suites: Path, origins: Path
 ) -> None:
     """The suites of a batch as workloads, and where each came from; `workloads` are the visible ones."""
-    from hone.methods.astra.suite import make_suite
-
     known = {item.name: item for item in read_all(definitions, Definition)}
-    given = workloads_by_definition(workloads)
+    given = group(read_all(workloads, Workload))
     made = [
         make_suite(known[answer.definition], given[answer.definition], answer.completion.response)
         for answer in read_records(answers, Answer)
@@ -148,10 +136,8 @@ def ask_role(
 
     Raises MachineError when no kernel of the last turn has a verdict.
     """
-    from hone.methods.astra.roles import EXPERIENCE, RoleRenderer, Said
-
     renderer = RoleRenderer(name, experiment, PROMPTS, GPUS)
-    given = workloads_by_definition(workloads)
+    given = group(read_all(workloads, Workload))
     known = _histories(before, definitions)
     going = list(known.values()) if role == EXPERIENCE else _going(known, experiment, turn, before)
     plans, notes = (Said.of(read_all(files, Answer)) for files in (told.plans, told.notes))
@@ -179,10 +165,8 @@ def converse(
 
     Of several candidates the one that goes on stays in the conversation. Raises as `ask_role` does.
     """
-    from hone.methods.astra.roles import RoleRenderer
-
     renderer = RoleRenderer(name, experiment, PROMPTS, GPUS)
-    given = workloads_by_definition(workloads)
+    given = group(read_all(workloads, Workload))
     asked = {item.definition: item.messages for item in read_records(prompts, Prompt)}
     said = {(item.definition, item.sample): item.completion.response for item in read_records(answers, Answer)}
     found = []
@@ -198,8 +182,6 @@ def extract(
     attempts: Path, candidates: Path, solutions: Path,
 ) -> None:  # fmt: skip
     """Candidates, attempts and distinct solutions of a round's answers."""
-    from hone.methods import extract as extraction
-
     typed = {item.name for item in read_all(definitions, Definition) if item.dtypes}
     rows, kernels = extraction.candidates(read_records(answers, Answer), method, language, typed)
     _write_turn(rows, kernels, attempts, candidates, solutions)
@@ -208,7 +190,6 @@ def extract(
 def _write_turn(
     rows: Sequence[Candidate], kernels: Sequence[Solution], attempts: Path, candidates: Path, solutions: Path
 ) -> None:
-    from hone.methods.astra.history import attempts_of
 
     write_records(attempts, attempts_of(rows))
     write_records(candidates, rows)
@@ -216,11 +197,10 @@ def _write_turn(
 
 
 def _histories(before: Before, definitions: Iterable[Path]) -> dict[str, History]:
-    from hone.methods.astra.history import Attempt, histories
 
     return histories(
         read_all(definitions, Definition),
-        workloads_by_definition([before.suites]),
+        group(read_records(before.suites, Workload)),
         read_all(before.attempts, Attempt),
         read_all(before.solutions, Solution),
         read_all(before.builds, Build),

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from hone import pipeline
+from hone import kernel_stages
 from hone.config import Experiment, parse_source
 from hone.errors import MachineError
 from hone.files import read_records, write_records
+from hone.methods import stages as methods
 from hone.records import (
     Build,
     BuildStatus,
@@ -23,6 +24,7 @@ from hone.records import (
     UnsupportedProblem,
     Workload,
 )
+from hone.sources import stages as sources
 from hone.sources.workloads import workload_of
 
 EXPERIMENT = Experiment(
@@ -63,7 +65,7 @@ def last_turn(tmp_path, definition, trace):
 
 
 def render_next(files, folder):
-    pipeline.render_next(
+    methods.render_next(
         "e", EXPERIMENT, [(1, 1)], [folder / "definitions.jsonl"], [folder / "workloads.jsonl"], turn=1, **files
     )
     return read_records(files["output"], Prompt)
@@ -95,10 +97,10 @@ def test_a_missing_compiler_stops_the_build_and_loses_nothing(tmp_path, definiti
     }  # fmt: skip
     monkeypatch.setenv("CXX", "/nonexistent/compiler")
     with pytest.raises(MachineError, match="compiler"):
-        pipeline.build(*arguments, **options)
+        kernel_stages.build(*arguments, **options)
     assert not Path(options["output"]).exists()
     monkeypatch.delenv("CXX")
-    pipeline.build(*arguments, **options)
+    kernel_stages.build(*arguments, **options)
     (built,) = read_records(options["output"], Build)
     assert built.status is BuildStatus.BUILT
 
@@ -163,11 +165,11 @@ def test_an_existing_kernel_is_fetched_defined_built_and_judged_on_all_its_workl
         Path(name).write_text(text)
     packages = {"own": {"kind": "folder", "path": "headers"}}
     source = parse_source({"kind": "kernels", "path": "kernels", "levels": {1: 1}, "packages": packages})
-    pipeline.fetch_problems("mini", source, Path("entries.jsonl"))
+    sources.fetch_problems("mini", source, Path("entries.jsonl"))
     known = {name: Path(f"{name}.jsonl") for name in ("definitions", "workloads", "unsupported")}
     baselines = ("torch_eager", "upstream", "current")
     nowhere = {"soundness": Path("none"), "versions": Path("none")}
-    pipeline.define_level(
+    sources.define_level(
         Path("entries.jsonl"), 1, source.tolerance, kind="kernels", baselines=baselines, **nowhere, **known
     )
     (item,) = read_records(known["definitions"], Definition)
@@ -176,12 +178,12 @@ def test_an_existing_kernel_is_fetched_defined_built_and_judged_on_all_its_workl
     faster = item.kernels["upstream"].replace("triple(x[i])", "x[i] + x[i] + x[i]")
     write_records(Path("solutions.jsonl"), [solution(item, faster)])
     definitions, workloads = [known["definitions"]], [known["workloads"]]
-    pipeline.build(
+    kernel_stages.build(
         Path("solutions.jsonl"), definitions, store=Path("store"), timeout_s=60, workers=2, device="cpu",
         output=Path("builds.jsonl"),
     )  # fmt: skip
     protocol = Protocol(name="quick", timing_runs=3, timing_seconds=0.05, correctness_trials=1, memory_limit_gib=1)
-    pipeline.judge(
+    kernel_stages.judge(
         Path("solutions.jsonl"), Path("builds.jsonl"), definitions, workloads, protocol=protocol, baselines=baselines,
         store=Path("store"), output=Path("traces.jsonl"),
     )  # fmt: skip
@@ -198,6 +200,8 @@ def test_a_batch_has_its_own_definitions_and_workloads_alone(tmp_path, definitio
     write_records(tmp_path / "w.jsonl", [workload_of(item, Tolerance(atol=1e-4, rtol=1e-4)) for item in every])
     chosen, workloads = tmp_path / "chosen.jsonl", tmp_path / "workloads.jsonl"
     batch = {(definition.level, 7), (definition.level, 9)}
-    pipeline.select(batch, [tmp_path / "d.jsonl"], [tmp_path / "w.jsonl"], chosen=chosen, chosen_workloads=workloads)
+    sources.select_batch(
+        batch, [tmp_path / "d.jsonl"], [tmp_path / "w.jsonl"], chosen=chosen, chosen_workloads=workloads
+    )
     assert read_records(chosen, Definition) == [others[0]]
     assert [item.definition for item in read_records(workloads, Workload)] == [others[0].name]

@@ -1,0 +1,88 @@
+"""The stages of problems, existing kernels and archives as functions of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from hone.config import Numbers
+from hone.config_archives import Archive
+from hone.config_sources import Source
+from hone.errors import located
+from hone.files import read_all, read_records, write_records
+from hone.records import TORCH_BASELINES, Definition, Tolerance, UnsupportedProblem, Workload
+from hone.sources.workloads import visible, workload_of
+
+
+def fetch_problems(name: str, source: Source, output: Path) -> None:
+    """A source's problem files, or entries of existing kernels, verified against the config; raises SourceError."""
+    from hone.sources.fetch import fetch
+    from hone.sources.kernels.fetch import fetch as fetch_kernels
+
+    with located(f"sources.{name}"):
+        if source.kind == "kernels":
+            write_records(output, fetch_kernels(name, source))
+        else:
+            write_records(output, fetch(name, source))
+
+
+def fetch_archive(name: str, archive: Archive, *, answers: Path, skipped: Path) -> None:
+    """An archive's answers as they were published, and those that are left out; raises SourceError."""
+    from hone.sources.archives.fetch import fetch
+
+    with located(f"archives.{name}"):
+        found, left_out = fetch(name, archive)
+    write_records(answers, found)
+    write_records(skipped, left_out)
+
+
+def define_level(
+    problems: Path,
+    level: int,
+    tolerance: Tolerance,
+    *,
+    kind: str,
+    baselines: Sequence[str],
+    soundness: Path,
+    versions: Path,
+    definitions: Path,
+    workloads: Path,
+    unsupported: Path,
+) -> None:
+    """Definitions of one level and their workloads, and the problems that cannot become one.
+
+    A problem has one workload, an existing kernel (`kind: kernels`) those of its entry.
+    """
+    from hone.sources import soundness as flags
+    from hone.sources.inspect import define
+    from hone.sources.kernels.define import define as define_kernels
+    from hone.sources.kernels.fetch import KernelFile
+    from hone.sources.problem import ProblemFile
+
+    missing: list[UnsupportedProblem] = []
+    if kind == "kernels":
+        found, sized = define_kernels(read_records(problems, KernelFile), tolerance, baselines=baselines)
+    else:
+        files = [file for file in read_records(problems, ProblemFile) if file.level == level]
+        known = flags.read(soundness, versions).at(max(tolerance.atol, tolerance.rtol))
+        found, missing = define(files, known, baselines=[name for name in baselines if name in TORCH_BASELINES])
+        sized = [workload_of(definition, tolerance) for definition in found]
+    write_records(definitions, found)
+    write_records(workloads, sized)
+    write_records(unsupported, missing)
+
+
+def select_batch(
+    batch: Numbers, definitions: Iterable[Path], workloads: Iterable[Path], *, chosen: Path, chosen_workloads: Path
+) -> None:
+    """The definitions of a batch and their workloads, out of whole levels."""
+    found = [item for item in read_all(definitions, Definition) if (item.level, item.number) in batch]
+    names = {item.name for item in found}
+    write_records(chosen, found)
+    write_records(chosen_workloads, [item for item in read_all(workloads, Workload) if item.definition in names])
+
+
+def show_workloads(workloads: Path, output: Path) -> None:
+    """The workloads that prompts may speak of: no prompt stage ever opens a file that holds the others."""
+
+    write_records(output, visible(read_records(workloads, Workload)))
