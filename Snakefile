@@ -56,9 +56,9 @@ rule prompts:
     """Write every first prompt. This asks no model, so it costs no money."""
     input:
         [
-            first_prompts(experiment, batch)
-            for experiment in PROMPTED
-            for batch in settings.batches(experiment)
+            prompts
+            for experiment in kinds.prompted
+            for prompts in files.experiments.first_prompts(experiment)
         ],
 
 
@@ -66,7 +66,7 @@ rule definitions:
     """Write every definition of every source in the config."""
     input:
         [
-            f"results/definitions/{source}/level{level}.jsonl"
+            paths.level("definitions", source, level)
             for source in settings.sources
             for level in settings.sources[source].levels
         ],

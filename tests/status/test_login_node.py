@@ -10,10 +10,9 @@ import yaml
 
 from hone.config import load
 from hone.config_files import read_values
-from hone.config_trainings import training_keys
+from hone.file_map import FileMap
 from hone.files import write_records
 from hone.llm.recorded import RecordedAnswer
-from hone.status import places
 from tests.workflow.conftest import ROOT
 
 MODEL = "recorded/miniature"
@@ -72,11 +71,6 @@ def login_node(tmp_path_factory):
     return run, load(values)
 
 
-def alone(shard):
-    """Whether the winner alone is evaluated."""
-    return shard.experiment == "winner"
-
-
 def inputs(plan, rule):
     """The input files of a rule's jobs that lie in results/."""
     lines = re.findall(rf"^(?:local)?rule {rule}:\n    input: (.*)$", plan, re.MULTILINE)
@@ -87,25 +81,27 @@ def inputs(plan, rule):
 def test_the_plan_is_made_of_the_files_that_the_status_looks_for(login_node):
     run, settings = login_node
     plan = run("-m", "snakemake", "-n", "--cores", "2", "--configfile", "login.yaml")
-    kernels = [(name, shard) for name in settings.experiments for shard in places.shards(settings, name)]
-    in_rounds = [shard for name, shard in kernels if name in ("astra", "single", "winner")]
-    questions = [asked for name in settings.experiments for asked in places.questions(settings, name)]
-    keys = list(training_keys(settings.trainings))
+    files = FileMap(settings)
+    shards = [shard for name in settings.experiments for shard in files.experiments.shards(name)]
+    in_rounds = [shard for shard in shards if shard.experiment in ("astra", "single", "winner")]
+    questions = [asked for name in settings.experiments for asked in files.experiments.questions(name)]
+    keys = files.trainings.keys
     expected = {
-        *(shard.path(stage) for _, shard in kernels for stage in ("builds", "traces")),
-        *(shard.evaluated_winners if alone(shard) else shard.path("evaluations") for shard in in_rounds),
-        *(shard.suite for shard in in_rounds),
+        *(shard.records(stage) for shard in shards for stage in ("builds", "traces")),
+        *(shard.records("evaluations") for shard in in_rounds if shard.experiment != "winner"),
+        *(shard.evaluated_winners for shard in in_rounds if shard.experiment == "winner"),
+        *(shard.suites for shard in in_rounds),
         *(asked.answers for asked in questions),
-        *(places.training_file(key, folder) for key in keys for folder in ("training", "inference")),
-        *(places.graph_file(key.graph) for key in keys),
+        *(files.paths.training(stage, key) for key in keys for stage in ("training", "inference")),
+        *(files.paths.graph(key.graph) for key in keys),
     }
     found = {path for path in inputs(plan, "tables") if path.split("/")[1] in STAGES}
-    assert found == set(map(str, expected))
-    assert str(places.archive_file("public")) in inputs(plan, "archived")
+    assert found == expected
+    assert files.paths.archive("public") in inputs(plan, "archived")
     # Jobs behind a gate have no inputs yet.
     prompts = {path for path in inputs(plan, "generate") | inputs(plan, "answer_role") if "TBD" not in path}
     assert prompts
-    assert prompts <= {str(asked.prompts) for asked in questions}
+    assert prompts <= {asked.prompts for asked in questions}
 
 
 def test_the_status_needs_no_torch(login_node):

@@ -10,6 +10,8 @@ from rich.console import Console
 from hone.config import load
 from hone.config_trainings import TrainingKey
 from hone.errors import RecordError
+from hone.file_map import FileMap, Paths
+from hone.file_map.paths import training_job
 from hone.files import write_records, write_text
 from hone.llm.ledger import Ledger
 from hone.records import (
@@ -33,7 +35,6 @@ from hone.records.answer import Completion
 from hone.records.trace import Environment
 from hone.status import reading, screen
 from hone.status.estimate import estimate
-from hone.status.places import Shard, archive_file, training_file
 from hone.status.progress import progress
 from hone.status.rates import Rates
 from hone.status.reading import Reader
@@ -41,6 +42,7 @@ from tests.analysis.trainings import Trainings
 from tests.analysis.world import answer, definition, trace
 
 MODEL = "openai-api/lab/m"
+PATHS = Paths()
 VALUES = {
     "sources": {"mini": {"kind": "local", "path": "problems", "levels": {1: 2}}},
     "batch_size": 1,
@@ -76,10 +78,10 @@ def settings(**sections):
 
 def rows(config):
     """(section, kind) -> its work and estimate."""
-    reader = Reader()
-    rates = Rates(config, reader)
+    files, reader = FileMap(config), Reader()
+    rates = Rates(files, reader)
     return {
-        (work.section, work.kind): (work, estimate(work, config, rates)) for work in progress(config, reader)
+        (work.section, work.kind): (work, estimate(work, config, rates)) for work in progress(files, reader)
     }  # fmt: skip
 
 
@@ -221,9 +223,9 @@ def test_builds_and_verdicts_go_by_their_own_experiment_then_by_the_others():
     config = settings(experiments={**VALUES["experiments"], "gold": gold})
 
     def finish(experiment, model, seconds):
-        shard = Shard(experiment, model, 0, "000")
-        write_records(shard.path("builds"), [Build(solution="s", status="interpreted", seconds=seconds)])
-        write_records(shard.path("traces"), [verdict(1).model_copy(update={"phase_s": {"load": seconds}})])
+        shard = PATHS.shard(experiment, model, 0, "000")
+        write_records(Path(shard.records("builds")), [Build(solution="s", status="interpreted", seconds=seconds)])
+        write_records(Path(shard.records("traces")), [verdict(1).model_copy(update={"phase_s": {"load": seconds}})])
         found = rows(config)
         (builds, compiling), (verdicts, judging) = (found["KernelBench", kind] for kind in ("builds", "verdicts"))
         assert builds.pending == verdicts.pending
@@ -257,7 +259,7 @@ def test_rounds_wait_for_suites_before_their_verdicts_can_be_counted():
         Workload(definition="existing/level1/1_problem", name=f"w{number}", axes={}, tolerance=tolerance)
         for number in range(5)
     ]
-    write_records(Shard("astra", MODEL, 0, "000").suite, chosen)
+    write_records(Path(PATHS.shard("astra", MODEL, 0, "000").suites), chosen)
     write_records(Path("results/definitions/existing/level1.jsonl"), [definition(1, 1, source="existing")])
     verdicts = rows(config)["Astra", "verdicts"][0]
     assert (verdicts.pending.total(), verdicts.unsized) == (3 * 5, 3)
@@ -270,14 +272,14 @@ def test_of_rounds_whose_winner_alone_is_evaluated_two_kernels_are():
     sized = [
         Workload(definition=name, name=f"w{number}", axes={}, tolerance={"atol": 0, "rtol": 0}) for number in range(9)
     ]
-    shard = Shard("astra", MODEL, 0, "000")
-    write_records(shard.suite, sized[:5])
+    shard = PATHS.shard("astra", MODEL, 0, "000")
+    write_records(Path(shard.suites), sized[:5])
     write_records(Path("results/workloads/existing/level1.jsonl"), sized)
     write_records(Path("results/definitions/existing/level1.jsonl"), [definition(1, 1, source="existing")])
     assert rows(config)["Astra", "verdicts"][0].pending.total() == 6 * 5 + 2 * 9
-    write_records(shard.winners, [Solution(definition=name, language="cuda", entry_point="launch", source="x")])
+    write_records(Path(shard.winners), [Solution(definition=name, language="cuda", entry_point="launch", source="x")])
     assert rows(config)["Astra", "verdicts"][0].pending.total() == 6 * 5 + 1 * 9  # none won
-    write_records(shard.evaluated_winners, [verdict(1, config=config)] * 9)
+    write_records(Path(shard.evaluated_winners), [verdict(1, config=config)] * 9)
     work = rows(config)["Astra", "verdicts"][0]
     assert (work.done, work.pending.total()) == (9, 6 * 5)
 
@@ -287,8 +289,8 @@ def trainings(config):
     run = made.train("pipelined", 1.0, 1.0, 1.0, training="t", gpus=2)
     made.infer(run, full=900)
     key = TrainingKey("t", "small", "sage", "pipelined", 2, 0)
-    write_text(training_file(key, "training"), run.model_dump_json())
-    write_text(training_file(key, "inference"), made.inferences[0].model_dump_json())
+    write_text(Path(PATHS.training("training", key)), run.model_dump_json())
+    write_text(Path(PATHS.training("inference", key)), made.inferences[0].model_dump_json())
     return key, rows(config)
 
 
@@ -300,7 +302,7 @@ def test_trainings_hold_their_gpus_for_as_long_as_those_before():
     assert cost.gpu_s == pytest.approx((10 + 1 + 1 + 1) * 2)  # the first epoch takes ten times as long
     assert found["SALIENT", "inferences"][1].gpu_s == pytest.approx(1.5)
     # By Snakemake's clock the whole job took longer: start and validation hold the GPUs too.
-    write_text(training_file(key, "benchmarks/train", "tsv"), "s\th:m:s\n20.0\t0:00:20\n")
+    write_text(Path(PATHS.benchmark(f"train/{training_job(key)}")), "s\th:m:s\n20.0\t0:00:20\n")
     assert rows(config)["SALIENT", "trainings"][1].gpu_s == pytest.approx(20 * 2)
 
 
@@ -353,7 +355,7 @@ def test_published_answers_are_counted_once_the_archive_is_read(folder):
     found = rows(config)
     assert {key for key in found if key[1] == "calls"} == set()
     assert found["KernelBench", "verdicts"][0].pending == {"one": problems}
-    path = archive_file("a")
+    path = Path(PATHS.archive("a"))
     path.parent.mkdir(parents=True)
     numbers = [(1, 1), (1, 1), (1, 2), (2, 1)]
     path.write_text("".join(json.dumps({"level": level, "number": number}) + "\n" for level, number in numbers))

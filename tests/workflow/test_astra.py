@@ -181,7 +181,7 @@ def is_answers(path):
 
 
 def every_answer(rounds):
-    """The files that `common.smk` names for the tables of costs."""
+    """The files that the map names for the tables of costs."""
     made = rounds.run("--dry-run", "--forcerun", "tables", "--", "results/tables/llm_cost.csv")
     listed = re.search(r"^rule tables:\n\s+input: (.*)$", made, re.MULTILINE).group(1)
     return [path for path in listed.split(", ") if is_answers(rounds.folder / path)]

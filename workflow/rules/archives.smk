@@ -4,10 +4,10 @@
 rule fetch_archive:
     """Fetch published answers from a public archive at its pinned commit; list those left out."""
     output:
-        answers="results/archives/{archive}.jsonl",
-        skipped="results/archives/{archive}.skipped.jsonl",
+        answers=paths.archive(),
+        skipped=paths.archive(skipped=".skipped"),
     log:
-        "results/logs/fetch_archive/{archive}.log",
+        paths.log("fetch_archive/{archive}"),
     wildcard_constraints:
         archive=only(settings.archives),
     localrule: True
@@ -34,16 +34,18 @@ rule archived:
     # An answer to another text than the definition's is left out, and stands in `skipped` with the reason.
     input:
         definitions=[DEFINITIONS],
-        answers=archive_of_experiment,
+        answers=lambda wildcards: paths.archive(
+            settings.experiments[wildcards.experiment].archive
+        ),
     output:
-        candidates=shard("candidates"),
-        solutions=shard("solutions"),
-        claims=shard("claims"),
-        skipped=shard("skipped"),
+        candidates=SHARD.records("candidates"),
+        solutions=SHARD.records("solutions"),
+        claims=SHARD.records("claims"),
+        skipped=SHARD.records("skipped"),
     log:
-        "results/logs/archived/{experiment}/{model}/turn{turn}/{batch}.log",
+        paths.log("archived/{experiment}/{model}/turn{turn}/{batch}"),
     wildcard_constraints:
-        experiment=only(ARCHIVED),
+        experiment=only(kinds.archived),
     localrule: True
     conda:
         "../../envs/hone.yaml"

@@ -11,11 +11,11 @@ ROLE_CODE = ("methods", "launcher", "records", "sources/workloads")
 rule show_workloads:
     """Copy a level's workloads without those held out: prompts are made from this copy alone."""
     input:
-        "results/workloads/{source}/level{level}.jsonl",
+        paths.level("workloads"),
     output:
-        "results/visible_workloads/{source}/level{level}.jsonl",
+        paths.level("visible_workloads"),
     log:
-        "results/logs/show_workloads/{source}/level{level}.log",
+        paths.log("show_workloads/{source}/level{level}"),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -30,13 +30,13 @@ rule upstream:
     input:
         definitions=[DEFINITIONS],
     output:
-        attempts=shard("attempts", 0),
-        candidates=shard("candidates", 0),
-        solutions=shard("solutions", 0),
+        attempts=TURN0.records("attempts"),
+        candidates=TURN0.records("candidates"),
+        solutions=TURN0.records("solutions"),
     log:
-        "results/logs/upstream/{experiment}/{model}/turn0/{batch}.log",
+        paths.log("upstream/{experiment}/{model}/turn0/{batch}"),
     wildcard_constraints:
-        experiment=only(ROUNDS),
+        experiment=only(kinds.rounds),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -57,11 +57,11 @@ rule testing:
         templates=prompt_parts("testing"),
         gpus="resources/hardware/gpus.yaml",
     output:
-        role_file("prompts", 0),
+        TURN0.role("prompts"),
     log:
-        "results/logs/testing/{experiment}/{model}/turn0/{role}/{batch}.log",
+        paths.log("testing/{experiment}/{model}/turn0/{role}/{batch}"),
     wildcard_constraints:
-        experiment=only(ROUNDS),
+        experiment=only(kinds.rounds),
         role="testing|single",
     localrule: True
     conda:
@@ -79,16 +79,16 @@ rule suite:
     input:
         definitions=[DEFINITIONS],
         workloads=level_files("visible_workloads"),
-        answers=lambda wildcards: role_file(
-            "answers", 0, first_role(wildcards.experiment)
+        answers=lambda wildcards: TURN0.role(
+            "answers", files.experiments.first_role(wildcards.experiment)
         ),
     output:
-        suites=SUITES,
-        origins=SUITES.replace(".jsonl", ".origin.jsonl"),
+        suites=SHARD.suites,
+        origins=SHARD.suite_origins,
     log:
-        "results/logs/suite/{experiment}/{model}/{batch}.log",
+        paths.log("suite/{experiment}/{model}/{batch}"),
     wildcard_constraints:
-        experiment=only(ROUNDS),
+        experiment=only(kinds.rounds),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -103,13 +103,13 @@ checkpoint round_gate:
 
     # As `gate`, for each batch alone: with notes, a batch waits for the rounds of those before.
     input:
-        shard("attempts"),
-        shard("solutions"),
-        SUITES,
+        SHARD.records("attempts"),
+        SHARD.records("solutions"),
+        SHARD.suites,
     output:
-        touch("results/gates/{experiment}/{model}/turn{turn}/{batch}.done"),
+        touch(paths.gate("{experiment}/{model}/turn{turn}/{batch}")),
     wildcard_constraints:
-        experiment=only(ROUNDS),
+        experiment=only(kinds.rounds),
     localrule: True
 
 
@@ -117,17 +117,17 @@ rule profiling:
     """Write the prompt that asks what slows a kernel down, from all rounds so far."""
     input:
         unpack(turns_before),
-        suites=SUITES,
+        suites=SHARD.suites,
         definitions=[DEFINITIONS],
         workloads=level_files("visible_workloads"),
         templates=prompt_parts("profiling"),
         gpus="resources/hardware/gpus.yaml",
     output:
-        role_file("prompts", role="profiling"),
+        SHARD.role("prompts", "profiling"),
     log:
-        "results/logs/profiling/{experiment}/{model}/turn{turn}/{batch}.log",
+        paths.log("profiling/{experiment}/{model}/turn{turn}/{batch}"),
     wildcard_constraints:
-        experiment=only(SEVERAL_ROLES),
+        experiment=only(kinds.several_roles),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -143,20 +143,20 @@ rule planning:
     """Write the prompt that asks for a plan, from the profiling answer and all rounds so far."""
     input:
         unpack(turns_before),
-        suites=SUITES,
+        suites=SHARD.suites,
         definitions=[DEFINITIONS],
         workloads=level_files("visible_workloads"),
-        analysis=role_file("answers", role="profiling"),
+        analysis=SHARD.role("answers", "profiling"),
         plans=plans_before,
         notes=notes_before,
         templates=prompt_parts("planning"),
         gpus="resources/hardware/gpus.yaml",
     output:
-        role_file("prompts", role="planning"),
+        SHARD.role("prompts", "planning"),
     log:
-        "results/logs/planning/{experiment}/{model}/turn{turn}/{batch}.log",
+        paths.log("planning/{experiment}/{model}/turn{turn}/{batch}"),
     wildcard_constraints:
-        experiment=only(SEVERAL_ROLES),
+        experiment=only(kinds.several_roles),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -174,18 +174,18 @@ rule coding:
     # Its prompts stand where those of a later turn stand for every method, and are answered by the rule `generate`.
     input:
         unpack(turns_before),
-        suites=SUITES,
+        suites=SHARD.suites,
         definitions=[DEFINITIONS],
         workloads=level_files("visible_workloads"),
-        plan=role_file("answers", role="planning"),
+        plan=SHARD.role("answers", "planning"),
         templates=prompt_parts("coding"),
         gpus="resources/hardware/gpus.yaml",
     output:
-        shard("feedback"),
+        SHARD.records("feedback"),
     log:
-        "results/logs/coding/{experiment}/{model}/turn{turn}/{batch}.log",
+        paths.log("coding/{experiment}/{model}/turn{turn}/{batch}"),
     wildcard_constraints:
-        experiment=only(SEVERAL_ROLES),
+        experiment=only(kinds.several_roles),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -201,18 +201,18 @@ rule experience:
     """Write the prompt that asks for notes after the last round, where a later batch reads them."""
     input:
         unpack(turns_before),
-        suites=SUITES,
+        suites=SHARD.suites,
         definitions=[DEFINITIONS],
         workloads=level_files("visible_workloads"),
         plans=plans_before,
         templates=prompt_parts("experience"),
         gpus="resources/hardware/gpus.yaml",
     output:
-        role_file("prompts", role="experience"),
+        SHARD.role("prompts", "experience"),
     log:
-        "results/logs/experience/{experiment}/{model}/turn{turn}/{batch}.log",
+        paths.log("experience/{experiment}/{model}/turn{turn}/{batch}"),
     wildcard_constraints:
-        experiment=only(SEVERAL_ROLES),
+        experiment=only(kinds.several_roles),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -228,7 +228,7 @@ rule converse:
     """Write the next prompt where one model does all roles: its conversation, and the rounds so far."""
     input:
         unpack(turns_before),
-        suites=SUITES,
+        suites=SHARD.suites,
         definitions=[DEFINITIONS],
         workloads=level_files("visible_workloads"),
         prompts=conversation_before("prompts"),
@@ -236,11 +236,11 @@ rule converse:
         templates=prompt_parts("coding"),
         gpus="resources/hardware/gpus.yaml",
     output:
-        shard("feedback"),
+        SHARD.records("feedback"),
     log:
-        "results/logs/converse/{experiment}/{model}/turn{turn}/{batch}.log",
+        paths.log("converse/{experiment}/{model}/turn{turn}/{batch}"),
     wildcard_constraints:
-        experiment=only(ONE_AGENT),
+        experiment=only(kinds.one_agent),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -255,15 +255,15 @@ rule extract_round:
     """Take the kernels out of a round's answers: attempts, candidates and distinct solutions."""
     input:
         definitions=[DEFINITIONS],
-        answers=behind_last_gate(shard("answers")),
+        answers=behind_last_gate(SHARD.records("answers")),
     output:
-        attempts=shard("attempts"),
-        candidates=shard("candidates"),
-        solutions=shard("solutions"),
+        attempts=SHARD.records("attempts"),
+        candidates=SHARD.records("candidates"),
+        solutions=SHARD.records("solutions"),
     log:
-        "results/logs/extract_round/{experiment}/{model}/turn{turn}/{batch}.log",
+        paths.log("extract_round/{experiment}/{model}/turn{turn}/{batch}"),
     wildcard_constraints:
-        experiment=only(ROUNDS),
+        experiment=only(kinds.rounds),
         turn=r"[1-9]\d*",
     localrule: True
     conda:
@@ -275,27 +275,27 @@ rule extract_round:
         "../scripts/extract_round.py"
 
 
-if ROUNDS:
+if kinds.rounds:
 
     use rule generate as answer_role with:
         """Get a role's answer that is no kernel: new questions cost money, the ledger answers the others."""
         input:
-            prompts=behind_last_gate(role_file("prompts")),
+            prompts=behind_last_gate(SHARD.role("prompts")),
             transcript=transcript,
         output:
-            role_file("answers"),
+            SHARD.role("answers"),
         log:
-            "results/logs/answer_role/{experiment}/{model}/turn{turn}/{role}/{batch}.log",
+            paths.log("answer_role/{experiment}/{model}/turn{turn}/{role}/{batch}"),
         wildcard_constraints:
-            experiment=only(ROUNDS),
+            experiment=only(kinds.rounds),
             role="testing|profiling|planning|experience|single",
         params:
             sampling=sampling,
             model=model_name,
             base_url=base_url,
-            batch_file=lambda wildcards: shard(
-                "pending", batch="{role}/{batch}"
-            ).format(**wildcards),
+            batch_file=lambda wildcards: paths.shard(batch="{role}/{batch}")
+            .records("pending")
+            .format(**wildcards),
 
 
 rule winner:
@@ -304,15 +304,15 @@ rule winner:
     # The same winners as in the tables.
     input:
         unpack(all_turns),
-        suites=SUITES,
+        suites=SHARD.suites,
         definitions=[DEFINITIONS],
     output:
-        solutions=WINNERS,
-        builds=WINNER_BUILDS,
+        solutions=SHARD.winners,
+        builds=SHARD.winner_builds,
     log:
-        "results/logs/winner/{experiment}/{model}/{batch}.log",
+        paths.log("winner/{experiment}/{model}/{batch}"),
     wildcard_constraints:
-        experiment=only(WINNER_ALONE),
+        experiment=only(kinds.winner_alone),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -325,12 +325,12 @@ rule winner:
 checkpoint winner_gate:
     """Wait for the winners, then plan their judging on all workloads: an equal choice costs nothing."""
     input:
-        WINNERS,
-        WINNER_BUILDS,
+        SHARD.winners,
+        SHARD.winner_builds,
     output:
-        touch("results/gates/{experiment}/{model}/winner/{batch}.done"),
+        touch(paths.gate("{experiment}/{model}/winner/{batch}")),
     wildcard_constraints:
-        experiment=only(WINNER_ALONE),
+        experiment=only(kinds.winner_alone),
     localrule: True
 
 
@@ -338,17 +338,17 @@ use rule judge as evaluate with:
     """Judge every version on all workloads, for tables and never for a prompt; on a GPU if configured."""
     input:
         solutions=solutions_behind_gate,
-        builds=shard("builds"),
+        builds=SHARD.records("builds"),
         definitions=[DEFINITIONS],
         workloads=[WORKLOADS],
     output:
-        shard("evaluations"),
+        SHARD.records("evaluations"),
     log:
-        "results/logs/evaluate/{experiment}/{model}/turn{turn}/{batch}.log",
+        paths.log("evaluate/{experiment}/{model}/turn{turn}/{batch}"),
     benchmark:
-        "results/benchmarks/evaluate/{experiment}/{model}/turn{turn}/{batch}.tsv"
+        paths.benchmark("evaluate/{experiment}/{model}/turn{turn}/{batch}")
     wildcard_constraints:
-        experiment=only([name for name in ROUNDS if name not in WINNER_ALONE]),
+        experiment=only(kinds.evaluated),
 
 
 use rule judge as evaluate_winner with:
@@ -358,10 +358,10 @@ use rule judge as evaluate_winner with:
         definitions=[DEFINITIONS],
         workloads=[WORKLOADS],
     output:
-        EVALUATED_WINNERS,
+        SHARD.evaluated_winners,
     log:
-        "results/logs/evaluate_winner/{experiment}/{model}/{batch}.log",
+        paths.log("evaluate_winner/{experiment}/{model}/{batch}"),
     benchmark:
-        "results/benchmarks/evaluate_winner/{experiment}/{model}/{batch}.tsv"
+        paths.benchmark("evaluate_winner/{experiment}/{model}/{batch}")
     wildcard_constraints:
-        experiment=only(WINNER_ALONE),
+        experiment=only(kinds.winner_alone),

@@ -7,9 +7,9 @@ rule build:
         solutions=solutions_behind_gate,
         definitions=[DEFINITIONS],
     output:
-        shard("builds"),
+        SHARD.records("builds"),
     log:
-        "results/logs/build/{experiment}/{model}/turn{turn}/{batch}.log",
+        paths.log("build/{experiment}/{model}/turn{turn}/{batch}"),
     conda:
         "../../envs/hone.yaml"
     # All jobs of a machine share its compilers (hone.build.slots): this says how many batches are built side by side.

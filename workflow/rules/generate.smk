@@ -12,7 +12,7 @@ rule select_batch:
         definitions=DEFINITIONS,
         workloads=WORKLOADS,
     log:
-        "results/logs/select_batch/{experiment}/{batch}.log",
+        paths.log("select_batch/{experiment}/{batch}"),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -31,9 +31,9 @@ rule render:
         templates=prompt_parts("coder"),
         gpus="resources/hardware/gpus.yaml",
     output:
-        "results/prompts/{experiment}/{batch}.jsonl",
+        paths.prompts(),
     log:
-        "results/logs/render/{experiment}/{batch}.log",
+        paths.log("render/{experiment}/{batch}"),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -57,11 +57,11 @@ rule render_next:
         builds=last_turn("builds"),
         traces=last_turn("traces"),
     output:
-        shard("feedback"),
+        SHARD.records("feedback"),
     log:
-        "results/logs/render_next/{experiment}/{model}/turn{turn}/{batch}.log",
+        paths.log("render_next/{experiment}/{model}/turn{turn}/{batch}"),
     wildcard_constraints:
-        experiment=only(FROM_SCRATCH),
+        experiment=only(kinds.from_scratch),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -75,7 +75,7 @@ rule render_next:
         "../scripts/render_next.py"
 
 
-if PROMPTED:
+if kinds.prompted:
 
     rule generate:
         """Ask a model for kernels: new questions cost money, the ledger answers the others for free."""
@@ -83,11 +83,11 @@ if PROMPTED:
             prompts=prompts_of_turn,
             transcript=transcript,
         output:
-            shard("answers"),
+            SHARD.records("answers"),
         log:
-            "results/logs/generate/{experiment}/{model}/turn{turn}/{batch}.log",
+            paths.log("generate/{experiment}/{model}/turn{turn}/{batch}"),
         wildcard_constraints:
-            experiment="|".join(PROMPTED),
+            experiment="|".join(kinds.prompted),
         localrule: True
         conda:
             "../../envs/hone.yaml"
@@ -97,21 +97,21 @@ if PROMPTED:
             sampling=sampling,
             model=model_name,
             base_url=base_url,  # part of the ledger's key: another server, other answers
-            batch_file=lambda wildcards: shard("pending").format(**wildcards),
+            batch_file=lambda wildcards: SHARD.records("pending").format(**wildcards),
         script:
             "../scripts/generate.py"
 
     rule extract:
         """Take the kernels out of the answers: candidates, and the distinct solutions among them."""
         input:
-            shard("answers"),
+            SHARD.records("answers"),
         output:
-            candidates=shard("candidates"),
-            solutions=shard("solutions"),
+            candidates=SHARD.records("candidates"),
+            solutions=SHARD.records("solutions"),
         log:
-            "results/logs/extract/{experiment}/{model}/turn{turn}/{batch}.log",
+            paths.log("extract/{experiment}/{model}/turn{turn}/{batch}"),
         wildcard_constraints:
-            experiment=only(FROM_SCRATCH),
+            experiment=only(kinds.from_scratch),
         localrule: True
         conda:
             "../../envs/hone.yaml"
@@ -122,19 +122,19 @@ if PROMPTED:
             "../scripts/extract.py"
 
 
-if GOLD:
+if kinds.gold:
 
     rule gold:
         """Take each problem's reference as its own candidate: checks judge and problems, not a model."""
         input:
             definitions=[DEFINITIONS],
         output:
-            candidates=shard("candidates"),
-            solutions=shard("solutions"),
+            candidates=SHARD.records("candidates"),
+            solutions=SHARD.records("solutions"),
         log:
-            "results/logs/gold/{experiment}/{model}/turn{turn}/{batch}.log",
+            paths.log("gold/{experiment}/{model}/turn{turn}/{batch}"),
         wildcard_constraints:
-            experiment="|".join(GOLD),
+            experiment="|".join(kinds.gold),
         localrule: True
         conda:
             "../../envs/hone.yaml"
@@ -149,20 +149,22 @@ if GOLD:
             "../scripts/gold.py"
 
 
-if FILES:
+if kinds.files:
 
     rule files:
         """Take solutions from a folder: your own, or exploits and honest kernels that try the judge."""
         input:
             definitions=[DEFINITIONS],
-            files=files_of_experiment,
+            files=lambda wildcards: files.experiments.solution_files(
+                wildcards.experiment
+            ),
         output:
-            candidates=shard("candidates"),
-            solutions=shard("solutions"),
+            candidates=SHARD.records("candidates"),
+            solutions=SHARD.records("solutions"),
         log:
-            "results/logs/files/{experiment}/{model}/turn{turn}/{batch}.log",
+            paths.log("files/{experiment}/{model}/turn{turn}/{batch}"),
         wildcard_constraints:
-            experiment="|".join(FILES),
+            experiment="|".join(kinds.files),
         localrule: True
         conda:
             "../../envs/hone.yaml"
@@ -185,5 +187,5 @@ checkpoint gate:
     input:
         solutions_of_turn,
     output:
-        touch("results/gates/{experiment}/{model}/turn{turn}.done"),
+        touch(paths.gate("{experiment}/{model}/turn{turn}")),
     localrule: True

@@ -4,9 +4,9 @@
 rule download_graph:
     """Download a graph and keep its files in .hone/datasets; needs a network."""
     output:
-        touch("results/graphs/{graph}.downloaded"),
+        touch(paths.downloaded_graph()),
     log:
-        "results/logs/download_graph/{graph}.log",
+        paths.log("download_graph/{graph}"),
     wildcard_constraints:
         graph=only(settings.graphs),
     localrule: True
@@ -24,12 +24,12 @@ rule prepare_graph:
     # Seconds for what fits in memory; papers100M takes hours and about 70 GB of disk, 26 of them until it is done;
     # drawn on a GPU, a graph of its size takes minutes and 43 GB.
     input:
-        graph_inputs,
+        lambda wildcards: files.trainings.graph_inputs(wildcards.graph),
     output:
-        GRAPH,
-        [f"results/graphs/{{graph}}/{array}.npy" for array in GRAPH_ARRAYS],
+        paths.graph(),
+        paths.graph_arrays(),
     log:
-        "results/logs/prepare_graph/{graph}.log",
+        paths.log("prepare_graph/{graph}"),
     wildcard_constraints:
         graph=only(settings.graphs),
     conda:
@@ -54,10 +54,10 @@ checkpoint graph_gate:
 
     # As `gate`. Arrays are too large for Snakemake's checksums.
     input:
-        GRAPH,
-        [f"results/graphs/{{graph}}/{array}.npy" for array in GRAPH_ARRAYS],
+        paths.graph(),
+        paths.graph_arrays(),
     output:
-        touch("results/gates/graphs/{graph}.done"),
+        touch(paths.gate("graphs/{graph}")),
     wildcard_constraints:
         graph=only(settings.graphs),
     localrule: True
@@ -66,4 +66,4 @@ checkpoint graph_gate:
 rule graphs:
     """Prepare every graph in the config: hours and 70 GB of disk for papers100M."""
     input:
-        expand(GRAPH, graph=settings.graphs),
+        [paths.graph(graph) for graph in settings.graphs],

@@ -6,15 +6,15 @@ rule judge:
     """Check and time a batch's kernels: builds in, traces out. Takes cores, and a GPU if configured."""
     input:
         solutions=solutions_behind_gate,
-        builds=shard("builds"),
+        builds=SHARD.records("builds"),
         definitions=[DEFINITIONS],
         workloads=workloads_of,
     output:
-        shard("traces"),
+        SHARD.records("traces"),
     log:
-        "results/logs/judge/{experiment}/{model}/turn{turn}/{batch}.log",
+        paths.log("judge/{experiment}/{model}/turn{turn}/{batch}"),
     benchmark:
-        "results/benchmarks/judge/{experiment}/{model}/turn{turn}/{batch}.tsv"
+        paths.benchmark("judge/{experiment}/{model}/turn{turn}/{batch}")
     conda:
         "../../envs/hone.yaml"
     # On a CPU a job that takes times has the machine to itself. A GPU's times, where runs are graphs, do not suffer from compilers beside it.

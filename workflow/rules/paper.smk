@@ -69,16 +69,16 @@ rule tables:
     output:
         csv=[
             report(
-                f"results/tables/{table}.csv",
+                paths.table(table),
                 category=CATEGORY[table.split("_")[0]],
                 subcategory="Tables",
                 caption=f"../report/{table}.rst",
             )
             for table in TABLES
         ],
-        md=expand("results/tables/{table}.md", table=TABLES),
+        md=[paths.table(table, "md") for table in TABLES],
     log:
-        "results/logs/tables.log",
+        paths.log("tables"),
     conda:
         "../../envs/hone.yaml"
     params:
@@ -108,16 +108,16 @@ rule tables:
         "../scripts/tables.py"
 
 
-if ROUNDS:
+if kinds.rounds:
 
     rule pages:
         """Write a page for each kernel of an experiment, with all versions that its rounds made."""
         # They quote the existing kernels' sources, so they are never committed.
         input:
-            unpack(lambda wildcards: records_of(wildcards.experiment)),
+            unpack(lambda wildcards: files.page_records(wildcards.experiment)),
         output:
             report(
-                directory("results/pages/astra/{experiment}"),
+                directory(paths.pages()),
                 patterns=["{kernel}.md"],
                 category="Astra",
                 subcategory="Trajectories",
@@ -125,9 +125,9 @@ if ROUNDS:
                 caption="../report/trajectory.rst",
             ),
         log:
-            "results/logs/pages/{experiment}.log",
+            paths.log("pages/{experiment}"),
         wildcard_constraints:
-            experiment="|".join(ROUNDS),
+            experiment="|".join(kinds.rounds),
         localrule: True
         conda:
             "../../envs/hone.yaml"
@@ -135,7 +135,7 @@ if ROUNDS:
             settings=settings.model_dump(
                 mode="json", include={"sources", "experiments", "baselines"}
             ),
-            records=lambda wildcards: list(records_of(wildcards.experiment)),
+            records=lambda wildcards: list(files.page_records(wildcards.experiment)),
             code=code_digest(
                 "analysis", "methods/astra", "records", "sources/workloads", "winners"
             ),
@@ -146,20 +146,20 @@ if ROUNDS:
 rule figures:
     """Draw all figures from the tables alone."""
     input:
-        expand("results/tables/{table}.csv", table=TABLES),
+        [paths.table(table) for table in TABLES],
     output:
         [
             report(
-                f"results/figures/{figure}.svg",
+                paths.figure(figure),
                 category=CATEGORY[figure.split("_")[0]],
                 subcategory="Figures",
                 caption=f"../report/{figure}.rst",
             )
             for figure in FIGURES
         ],
-        expand("results/figures/{figure}.pdf", figure=FIGURES),
+        [paths.figure(figure, "pdf") for figure in FIGURES],
     log:
-        "results/logs/figures.log",
+        paths.log("figures"),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -174,16 +174,16 @@ rule summary:
     input:
         tables=rules.tables.output.md,
         figures=rules.figures.output,
-        pages=expand("results/pages/astra/{experiment}", experiment=ROUNDS),
+        pages=[paths.pages(name) for name in kinds.rounds],
         captions=expand("workflow/report/{figure}.rst", figure=FIGURES),
     output:
         report(
-            "results/summary.md",
+            paths.summary,
             category="Summary",
             caption="../report/summary.rst",
         ),
     log:
-        "results/logs/summary.log",
+        paths.log("summary"),
     localrule: True
     conda:
         "../../envs/hone.yaml"

@@ -11,9 +11,9 @@ rule sampler_build:
     input:
         SAMPLER_SOURCES,
     output:
-        "results/sampler/build.json",
+        paths.sampler_build,
     log:
-        "results/logs/sampler_build.log",
+        paths.log("sampler_build"),
     conda:
         "../../envs/hone.yaml"
     params:
@@ -29,9 +29,9 @@ rule sampler_study:
         prepared_graph,
         SAMPLER_SOURCES,
     output:
-        "results/sampler/{graph}/salient_sampler_study.csv",
+        paths.sampler_study(),
     log:
-        "results/logs/sampler_study/{graph}.log",
+        paths.log("sampler_study/{graph}"),
     wildcard_constraints:
         graph=only(settings.graphs),
     conda:
@@ -53,9 +53,9 @@ rule sampler_benchmark:
         SAMPLER_SOURCES,
         fast_sampler=FAST_SAMPLER,
     output:
-        "results/sampler/{graph}/salient_threads.csv",
+        paths.preparation(),
     log:
-        "results/logs/sampler_benchmark/{graph}.log",
+        paths.log("sampler_benchmark/{graph}"),
     wildcard_constraints:
         graph=only(settings.graphs),
     conda:

@@ -8,17 +8,19 @@ rule operator_shares:
     # device_roofline.
     input:
         graph=prepared_graph,
-        definitions=lambda wildcards: f"results/definitions/{training_of(wildcards).kernels_from}/level1.jsonl",
+        definitions=lambda wildcards: paths.level(
+            "definitions", training_of(wildcards).kernels_from, 1
+        ),
     output:
-        SHARES,
+        paths.shares(),
     log:
-        "results/logs/operator_shares/{training}/{graph}/{model}.log",
+        paths.log("operator_shares/{training}/{graph}/{model}"),
     wildcard_constraints:
         **TRAINED,
     conda:
         "../../envs/hone.yaml"
     params:
-        job=share_job,
+        job=share_params,
         store=settings.paths.store,
         code=code_digest("gnn", "records", without=("gnn/datasets", "gnn/prepare")),
     script:
@@ -30,19 +32,19 @@ rule select:
 
     # What is executed stands apart from its times.
     input:
-        definitions="results/definitions/{source}/level1.jsonl",
-        workloads="results/workloads/{source}/level1.jsonl",
+        definitions=paths.level("definitions", level=1),
+        workloads=paths.level("workloads", level=1),
         solutions=of_operator("solutions", settings.experiments),
-        traces=of_operator("traces", NOT_ROUNDS),
-        evaluations=of_operator("evaluations", ROUNDS),
+        traces=of_operator("traces", kinds.not_rounds),
+        evaluations=of_operator("evaluations", kinds.rounds),
         builds=of_operator("builds", settings.experiments),
     output:
-        selection=SELECTED,
-        reasons=SELECTED.replace(".json", ".reasons.jsonl"),
+        selection=paths.selection(),
+        reasons=paths.selection_reasons(),
     log:
-        "results/logs/select/{source}/{operator}.log",
+        paths.log("select/{source}/{operator}"),
     wildcard_constraints:
-        source=only(SELECTING),
+        source=only(files.trainings.operators),
         operator=r"[A-Za-z]\w*",
     localrule: True
     conda:
@@ -62,10 +64,10 @@ rule select:
 checkpoint selection_gate:
     """Wait for an operator's choice, then plan trainings: an equal choice trains nothing again."""
     input:
-        SELECTED,
+        paths.selection(),
     output:
-        touch("results/gates/selected/{source}/{operator}.done"),
+        touch(paths.gate("selected/{source}/{operator}")),
     wildcard_constraints:
-        source=only(SELECTING),
+        source=only(files.trainings.operators),
         operator=r"[A-Za-z]\w*",
     localrule: True

@@ -5,11 +5,11 @@
 rule fetch:
     """Get a source's problems or existing kernels, from a repository at its pinned commit or a folder."""
     input:
-        local_problems,
+        lambda wildcards: files.experiments.source_files(wildcards.source),
     output:
-        "results/sources/{source}.jsonl",
+        paths.problems(),
     log:
-        "results/logs/fetch/{source}.log",
+        paths.log("fetch/{source}"),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -25,15 +25,15 @@ rule fetch:
 rule define:
     """Write definitions and workloads: shapes, sizes, FLOPs. Runs nothing; seconds for 100 problems."""
     input:
-        problems="results/sources/{source}.jsonl",
+        problems=paths.problems(),
         soundness="resources/soundness.csv",
         versions="resources/kernelbench_versions.csv",
     output:
-        definitions="results/definitions/{source}/level{level}.jsonl",
-        workloads="results/workloads/{source}/level{level}.jsonl",
-        unsupported="results/definitions/{source}/level{level}.unsupported.jsonl",
+        definitions=paths.level("definitions"),
+        workloads=paths.level("workloads"),
+        unsupported=paths.unsupported(),
     log:
-        "results/logs/define/{source}/level{level}.log",
+        paths.log("define/{source}/level{level}"),
     conda:
         "../../envs/hone.yaml"
     params:

@@ -7,12 +7,12 @@ rule train:
         graph=prepared_graph,
         selected=selected_kernels,
     output:
-        run=f"results/training/{TRAINING}.json",
-        checkpoint=f"results/training/{TRAINING}.pt",
+        run=paths.training("training"),
+        checkpoint=paths.training("training", suffix="pt"),
     log:
-        f"results/logs/train/{TRAINING}.log",
+        paths.log(f"train/{TRAINING}"),
     benchmark:
-        f"results/benchmarks/train/{TRAINING}.tsv"
+        paths.benchmark(f"train/{TRAINING}")
     wildcard_constraints:
         **TRAINED,
     conda:
@@ -22,7 +22,7 @@ rule train:
         gpu=training_gpus,
         machine_gpu=training_gpus,
     params:
-        job=training_job("inference"),
+        job=training_params("inference"),
         store=settings.paths.store,
         code=training_code,
     script:
@@ -33,11 +33,11 @@ rule infer:
     """Test a trained network by each way of inference in the config; on one GPU if training used any."""
     input:
         graph=prepared_graph,
-        checkpoint=f"results/training/{TRAINING}.pt",
+        checkpoint=paths.training("training", suffix="pt"),
     output:
-        f"results/inference/{TRAINING}.json",
+        paths.training("inference"),
     log:
-        f"results/logs/infer/{TRAINING}.log",
+        paths.log(f"infer/{TRAINING}"),
     wildcard_constraints:
         **TRAINED,
     conda:
@@ -47,7 +47,7 @@ rule infer:
         gpu=lambda wildcards: min(1, training_gpus(wildcards)),
         machine_gpu=lambda wildcards: min(1, training_gpus(wildcards)),
     params:
-        job=training_job(),
+        job=training_params(),
         store=settings.paths.store,
         code=code_digest("gnn", "records", without=NOT_IN_TRAINING),
     script:
@@ -59,11 +59,11 @@ rule roofline:
     input:
         graph=prepared_graph,
     output:
-        "results/device/{graph}/device_roofline.csv",
+        paths.roofline(),
     log:
-        "results/logs/roofline/{graph}.log",
+        paths.log("roofline/{graph}"),
     wildcard_constraints:
-        graph=only(MEASURED),
+        graph=only(files.trainings.measured),
     conda:
         "../../envs/hone.yaml"
     threads: all_cores
@@ -71,7 +71,7 @@ rule roofline:
         gpu=1,
         machine_gpu=1,
     params:
-        job=measured_job,
+        job=measured_params,
         store=settings.paths.store,
         code=code_digest("gnn", "records", without=NOT_IN_TRAINING),
     script:
@@ -81,5 +81,5 @@ rule roofline:
 rule trainings:
     """Train every network and run its inference, without tables; on GPUs if the config says so."""
     input:
-        every_training("training"),
-        every_training("inference"),
+        files.trainings.every("training"),
+        files.trainings.every("inference"),

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from hone.config import ASTRA, Settings
-from hone.config_trainings import TrainingKey, training_keys
+from hone.config_trainings import TrainingKey
+from hone.file_map import FileMap, Kinds, Questions, Shard
 from hone.llm.ledger import Ledger
 from hone.llm.names import Target, parse_model
 from hone.methods.files import source_files
 from hone.records import LLMRequest, Prompt
-from hone.status import places
-from hone.status.places import Questions, Shard
 from hone.status.reading import (
     ArchivedView,
     InferenceView,
@@ -50,33 +49,32 @@ class Work:
     """Further pending solutions, the number of whose workloads is not known yet."""
 
 
-def progress(settings: Settings, reader: Reader) -> list[Work]:
+def progress(files: FileMap, reader: Reader) -> list[Work]:
     """The campaign of a config, section by section; what it does not have is left out.
 
     Raises RecordError for a damaged file of results, ProviderError for a model without an address.
     """
-    ledger = Ledger(Path(settings.paths.ledger))
+    ledger = Ledger(Path(files.settings.paths.ledger))
     found: list[Work] = []
-    for section, names in experiments_of(settings).items():
-        found += _calls(settings, section, names, reader, ledger)
-        found += _kernels(settings, section, names, reader)
-    return [*found, *_trainings(settings, reader)]
+    for section, names in experiments_of(files.settings).items():
+        found += _calls(files, section, names, reader, ledger)
+        found += _kernels(files, section, names, reader)
+    return [*found, *_trainings(files, reader)]
 
 
 def experiments_of(settings: Settings) -> dict[Section, list[str]]:
     """Section -> its experiments: those that write kernels from scratch, and those that improve existing ones."""
-    in_rounds = [name for name, item in settings.experiments.items() if item.method in ASTRA]
-    return {"KernelBench": [name for name in settings.experiments if name not in in_rounds], "Astra": in_rounds}
+    kinds = Kinds.of(settings)
+    return {"KernelBench": kinds.not_rounds, "Astra": kinds.rounds}
 
 
-def _calls(
-    settings: Settings, section: Section, names: Iterable[str], reader: Reader, ledger: Ledger
-) -> Iterable[Work]:
+def _calls(files: FileMap, section: Section, names: Iterable[str], reader: Reader, ledger: Ledger) -> Iterable[Work]:
+    settings = files.settings
     by_model: dict[str, Work] = {}
     waiting: set[str] = set()  # one request may serve several experiments
     for name in names:
-        problems = {batch: len(_problems(settings, name, batch, reader)) for batch in settings.batches(name)}
-        for asked in places.questions(settings, name):
+        problems = {batch: len(_problems(files, name, batch, reader)) for batch in settings.batches(name)}
+        for asked in files.experiments.questions(name):
             model = asked.shard.model
             work = by_model.setdefault(model, Work(section, "calls", model))
             answers = reader.count(asked.answers)
@@ -114,29 +112,29 @@ def _count_asked(
                 work.pending[asked.shard.experiment] += 1
 
 
-def _kernels(settings: Settings, section: Section, names: Iterable[str], reader: Reader) -> list[Work]:
+def _kernels(files: FileMap, section: Section, names: Iterable[str], reader: Reader) -> list[Work]:
     builds, verdicts = Work(section, "builds"), Work(section, "verdicts")
     for name in names:
-        sizes = _workloads(settings, name, reader)
-        for shard in places.shards(settings, name):
-            expected = _expected_solutions(settings, shard, reader)
+        sizes = _workloads(files, name, reader)
+        for shard in files.experiments.shards(name):
+            expected = _expected_solutions(files, shard, reader)
             _count_builds(builds, shard, sum(expected.values()), reader)
             if section == "Astra":
-                suite = reader.rows(shard.suite, WorkloadView)
+                suite = reader.rows(shard.suites, WorkloadView)
                 chosen = None if suite is None else Counter(row.definition for row in suite)
-                _count_verdicts(verdicts, name, shard.path("traces"), expected, chosen, reader)
-                if settings.experiments[name].astra.evaluate == "all":
-                    _count_verdicts(verdicts, name, shard.path("evaluations"), expected, sizes, reader)
+                _count_verdicts(verdicts, name, shard.records("traces"), expected, chosen, reader)
+                if name in files.kinds.evaluated:
+                    _count_verdicts(verdicts, name, shard.records("evaluations"), expected, sizes, reader)
                 elif shard.turn == 0:  # once a batch
                     reported = _expected_winners(shard, expected, reader)
                     _count_verdicts(verdicts, name, shard.evaluated_winners, reported, sizes, reader)
             else:
-                _count_verdicts(verdicts, name, shard.path("traces"), expected, sizes, reader)
+                _count_verdicts(verdicts, name, shard.records("traces"), expected, sizes, reader)
     return [work for work in (builds, verdicts) if work.done or work.pending or work.unsized]
 
 
 def _count_builds(work: Work, shard: Shard, expected: int, reader: Reader) -> None:
-    built = reader.count(shard.path("builds"))
+    built = reader.count(shard.records("builds"))
     if built is not None:
         work.done += built
         return
@@ -145,7 +143,7 @@ def _count_builds(work: Work, shard: Shard, expected: int, reader: Reader) -> No
 
 
 def _count_verdicts(
-    work: Work, experiment: str, file: Path, expected: Counter[str], sizes: Counter[str] | None, reader: Reader
+    work: Work, experiment: str, file: str, expected: Counter[str], sizes: Counter[str] | None, reader: Reader
 ) -> None:
     """`expected`: definition -> solutions; `sizes`: definition -> workloads if not one, None where not known yet."""
     rows = reader.rows(file, TraceView)
@@ -160,22 +158,22 @@ def _count_verdicts(
         work.pending[experiment] += sum(number * sizes.get(name, 1) for name, number in expected.items())
 
 
-def _expected_solutions(settings: Settings, shard: Shard, reader: Reader) -> Counter[str]:
+def _expected_solutions(files: FileMap, shard: Shard, reader: Reader) -> Counter[str]:
     """Definition -> its solutions in a job: those that are there, or as many as there can be."""
-    rows = reader.rows(shard.path("solutions"), SolutionView)
+    rows = reader.rows(shard.records("solutions"), SolutionView)
     if rows is not None:
         return Counter(row.definition for row in rows)
-    item = settings.experiments[shard.experiment]
+    settings, item = files.settings, files.settings.experiments[shard.experiment]
     if item.files is not None:  # which job a file belongs to is known once they are read
         first = shard.batch == settings.batches(shard.experiment)[0]
         return Counter({"": len(source_files(Path(item.files)))} if first else {})
     if item.archive is not None:  # before the archive is read, one answer to each problem is a guess
-        published = reader.rows(places.archive_file(item.archive), ArchivedView)
+        published = reader.rows(files.paths.archive(item.archive), ArchivedView)
         if published is not None:
             return _published(settings, shard, published)
     existing = item.method in ASTRA and shard.turn == 0
     samples = 1 if existing else item.samples
-    return Counter(dict.fromkeys(_problems(settings, shard.experiment, shard.batch, reader), samples))
+    return Counter(dict.fromkeys(_problems(files, shard.experiment, shard.batch, reader), samples))
 
 
 def _published(settings: Settings, shard: Shard, answers: Iterable[ArchivedView]) -> Counter[str]:
@@ -191,13 +189,13 @@ def _expected_winners(first: Shard, existing: Counter[str], reader: Reader) -> C
     return existing + existing if rows is None else Counter(row.definition for row in rows)
 
 
-def _problems(settings: Settings, experiment: str, batch: str, reader: Reader) -> list[str]:
+def _problems(files: FileMap, experiment: str, batch: str, reader: Reader) -> list[str]:
     """Names of the definitions of a job; before they are made, of all problems that the config speaks of."""
-    item = settings.experiments[experiment]
+    settings, item = files.settings, files.settings.experiments[experiment]
     numbers = [pair for pair in settings.batch(experiment, batch) if item.selects(*pair)]
     names: list[str] = []
     for level in sorted({level for level, _ in numbers}):
-        known = reader.rows(places.RESULTS / "definitions" / item.source / f"level{level}.jsonl", ProblemView)
+        known = reader.rows(files.paths.level("definitions", item.source, level), ProblemView)
         if known is None:
             names += [f"level{level}/{number}" for at, number in numbers if at == level]
         else:
@@ -205,25 +203,26 @@ def _problems(settings: Settings, experiment: str, batch: str, reader: Reader) -
     return names
 
 
-def _workloads(settings: Settings, experiment: str, reader: Reader) -> Counter[str] | None:
+def _workloads(files: FileMap, experiment: str, reader: Reader) -> Counter[str] | None:
     """Definition -> its workloads: a problem of a benchmark has one, an existing kernel what its file says."""
+    settings = files.settings
     if settings.sources[settings.experiments[experiment].source].kind != "kernels":
         return Counter()
-    found = [reader.rows(path, WorkloadView) for path in places.definition_files(settings, experiment, "workloads")]
+    found = [reader.rows(path, WorkloadView) for path in files.experiments.level_files("workloads", experiment)]
     if None in found:
         return None
     return Counter(row.definition for rows in found for row in rows or ())
 
 
-def _trainings(settings: Settings, reader: Reader) -> Iterator[Work]:
+def _trainings(files: FileMap, reader: Reader) -> Iterator[Work]:
     graphs, trainings, inferences = (Work("SALIENT", kind) for kind in ("graphs", "trainings", "inferences"))
-    keys = list(training_keys(settings.trainings))
-    for graph in sorted({key.graph for key in keys}):
-        _count_file(graphs, graph, places.graph_file(graph).exists())
-    for key in keys:
-        _count_file(trainings, key, reader.one(places.training_file(key, "training"), TrainingView) is not None)
+    settings, paths = files.settings, files.paths
+    for graph in files.trainings.graphs:
+        _count_file(graphs, graph, Path(paths.graph(graph)).exists())
+    for key in files.trainings.keys:
+        _count_file(trainings, key, reader.one(paths.training("training", key), TrainingView) is not None)
         if settings.trainings[key.training].inference.splits:
-            _count_file(inferences, key, reader.one(places.training_file(key, "inference"), InferenceView) is not None)
+            _count_file(inferences, key, reader.one(paths.training("inference", key), InferenceView) is not None)
         stops = settings.trainings[key.training].hyper(key.graph, key.model).patience_epochs
         trainings.at_most |= stops is not None and key in trainings.pending
     yield from (work for work in (graphs, trainings, inferences) if work.done or work.pending)

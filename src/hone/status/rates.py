@@ -12,12 +12,13 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from hone.config import Settings, model_slug
+from hone.config import model_slug
 from hone.config_trainings import TrainingKey
+from hone.file_map import FileMap
+from hone.file_map.paths import training_job
 from hone.llm.ledger import Ledger, read_entry
 from hone.llm.names import config_name
 from hone.records import Usage
-from hone.status import places
 from hone.status.reading import AnswerView, BuildView, InferenceView, Reader, TraceView, TrainingView
 
 V = TypeVar("V", bound=BaseModel)
@@ -79,8 +80,9 @@ class Tokens:
 class Rates:
     """Measured rates of a folder's results, its ledger and its store, each looked up when it is asked for."""
 
-    def __init__(self, settings: Settings, reader: Reader) -> None:
-        self._settings = settings
+    def __init__(self, files: FileMap, reader: Reader) -> None:
+        self._settings = files.settings
+        self._paths = files.paths
         self._reader = reader
         self._tokens: dict[tuple[str, str], Tokens] = {}
         self._in_ledger: dict[str, Tokens] | None = None
@@ -128,11 +130,11 @@ class Rates:
 
     def _training(self, key: TrainingKey, device: str) -> Mean | None:
         mean = Mean()
-        for path in _files("training", f"*/{key.graph}/{key.model}/{key.system}/gpus{key.gpus}/*.json"):
+        for path in self._files("training", f"*/{key.graph}/{key.model}/{key.system}/gpus{key.gpus}/*.json"):
             run = self._reader.one(path, TrainingView)
             if run is not None and run.device == device and run.epochs:
                 # A job that went on after an interrupt was shorter than its epochs.
-                measured_s = max(_job_s(run), sum(epoch.epoch_s for epoch in run.epochs))
+                measured_s = max(self._job_s(run), sum(epoch.epoch_s for epoch in run.epochs))
                 mean.add(measured_s / len(run.epochs), run.environment.device)
         return mean if mean.n else None
 
@@ -145,7 +147,7 @@ class Rates:
 
     def _inference(self, key: TrainingKey) -> Mean | None:
         mean = Mean()
-        for path in _files("inference", f"{key.training}/{key.graph}/{key.model}/*/*/*.json"):
+        for path in self._files("inference", f"{key.training}/{key.graph}/{key.model}/*/*/*.json"):
             run = self._reader.one(path, InferenceView)
             if run is not None and run.device == self._settings.trainings[key.training].device:
                 mean.add(sum(result.inference_s for result in run.results), run.environment.device)
@@ -155,20 +157,20 @@ class Rates:
         """Of the answers in results/; the experiment is `*` for all of them together."""
         found = Tokens()
         place = f"{experiment}/{model_slug(model)}/turn*"
-        for path in [*_files("answers", f"{place}/*.jsonl"), *_files("roles", f"{place}/*/*.answers.jsonl")]:
+        for path in [*self._files("answers", f"{place}/*.jsonl"), *self._files("roles", f"{place}/*/*.answers.jsonl")]:
             for row in self._reader.rows(path, AnswerView) or ():
                 found.add(row.completion.usage)
         return found
 
     def _built(self, experiments: Iterable[str]) -> Mean:
         mean = Mean()
-        for path in [path for name in experiments for path in _files("builds", f"{name}/**/*.jsonl")]:
+        for path in [path for name in experiments for path in self._files("builds", f"{name}/**/*.jsonl")]:
             for row in self._reader.rows(path, BuildView) or ():
                 mean.add(row.seconds)
         return mean
 
     def _traces(self, pattern: str) -> Iterator[TraceView]:
-        for path in [*_files("traces", pattern), *_files("evaluations", pattern)]:
+        for path in [*self._files("traces", pattern), *self._files("evaluations", pattern)]:
             yield from self._reader.rows(path, TraceView) or ()
 
     def _ledger(self) -> dict[str, Tokens]:
@@ -187,6 +189,18 @@ class Rates:
             self._in_store = _by_source(row for row in rows if row is not None)
         return self._in_store
 
+    def _files(self, stage: str, pattern: str) -> list[Path]:
+        return sorted(Path(self._paths.results, stage).glob(pattern))
+
+    def _job_s(self, run: TrainingView) -> float:
+        """Wall seconds of a training's job, by Snakemake's own clock; 0 where it was not taken."""
+        key = TrainingKey(run.training, run.graph, run.model, run.system, run.gpus, run.seed)
+        try:
+            with Path(self._paths.benchmark(f"train/{training_job(key)}")).open(encoding="utf-8", newline="") as file:
+                return max((float(row["s"]) for row in csv.DictReader(file, delimiter="\t")), default=0.0)
+        except (OSError, ValueError, KeyError):
+            return 0.0
+
 
 def _by_source(rows: Iterable[TraceView]) -> dict[tuple[str, str], Mean]:
     """(source, kind of device) -> seconds of the verdicts that were reached."""
@@ -196,17 +210,3 @@ def _by_source(rows: Iterable[TraceView]) -> dict[tuple[str, str], Mean]:
             source = row.definition.partition("/")[0]
             found[source, row.protocol.device].add(sum(row.phase_s.values()), row.environment.device)
     return dict(found)
-
-
-def _files(stage: str, pattern: str) -> Iterator[Path]:
-    return iter(sorted((places.RESULTS / stage).glob(pattern)))
-
-
-def _job_s(run: TrainingView) -> float:
-    """Wall seconds of a training's job, by Snakemake's own clock; 0 where it was not taken."""
-    key = TrainingKey(run.training, run.graph, run.model, run.system, run.gpus, run.seed)
-    try:
-        with places.training_file(key, "benchmarks/train", "tsv").open(encoding="utf-8", newline="") as file:
-            return max((float(row["s"]) for row in csv.DictReader(file, delimiter="\t")), default=0.0)
-    except (OSError, ValueError, KeyError):
-        return 0.0

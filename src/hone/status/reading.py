@@ -131,21 +131,21 @@ class Reader:
     def __init__(self) -> None:
         self._known: dict[tuple[Path, type[BaseModel]], list[BaseModel] | None] = {}
 
-    def rows(self, path: Path, view: type[V]) -> list[V] | None:
+    def rows(self, path: str | Path, view: type[V]) -> list[V] | None:
         """A file of one record a line; raises RecordError for a damaged one."""
-        return self._read(path, view, many=True)
+        return self._read(Path(path), view, many=True)
 
-    def count(self, path: Path) -> int | None:
+    def count(self, path: str | Path) -> int | None:
         """Records of a file of one a line, without reading what they say."""
         try:
-            with path.open("rb") as file:
+            with Path(path).open("rb") as file:
                 return sum(1 for line in file if line.strip())
         except FileNotFoundError:
             return None
 
-    def one(self, path: Path, view: type[V]) -> V | None:
+    def one(self, path: str | Path, view: type[V]) -> V | None:
         """A file that is one record; raises RecordError for a damaged one."""
-        found = self._read(path, view, many=False)
+        found = self._read(Path(path), view, many=False)
         return found[0] if found else None
 
     def _read(self, path: Path, view: type[V], *, many: bool) -> list[V] | None:

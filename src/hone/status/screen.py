@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hone.config import Settings
+from hone.file_map import FileMap
 from hone.llm.ledger import Ledger
 from hone.status.estimate import Estimate, estimate
 from hone.status.progress import Work, progress
@@ -26,9 +27,9 @@ STALE = "A changed config, prompt or module makes finished work stale: `snakemak
 
 def show(settings: Settings, name: str, console: Console | None = None) -> None:
     """Print what is done, pending and needed; `name` is the config's. Raises RecordError, ProviderError."""
-    reader = Reader()
-    rates = Rates(settings, reader)
-    rows = [(work, estimate(work, settings, rates)) for work in progress(settings, reader)]
+    files, reader = FileMap(settings), Reader()
+    rates = Rates(files, reader)
+    rows = [(work, estimate(work, settings, rates)) for work in progress(files, reader)]
     # A file or a pipe has no width of its own.
     console = console or Console(width=None if sys.stdout.isatty() else 140)
     console.print(status_table(name, settings, rows))
