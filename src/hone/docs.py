@@ -21,7 +21,8 @@ PAGES: dict[str, tuple[type[records.Record], str]] = {
     ),
     "prompt": (
         records.Prompt,
-        "Rendered from `config/prompts/<method>/`; `results/prompts/` for first turns, `results/feedback/` after.",
+        "Rendered from `config/prompts/<method>/`; `results/prompts/` for first turns, `results/feedback/` after, "
+        "`results/roles/` for the roles of `astra`.",
     ),
     "completion": (
         records.Completion,

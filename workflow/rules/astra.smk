@@ -2,6 +2,8 @@
 #
 #   upstream, testing -> suite -> [build, judge] -> profiling -> planning -> coding -> extract_round -> [build, judge] -> …
 #
+# Profiling, planning and coding are roles: `ask_role` writes what each is asked, `answer_role` and `generate` the answers.
+#
 # What a round is told comes from attempts, solutions, builds and traces over the agents' own suite. Evaluations, on all
 # workloads, are read by tables alone.
 ROUND = (*SELECTION, "language", "samples", "turns", "hardware", "astra")
@@ -113,111 +115,29 @@ checkpoint round_gate:
     localrule: True
 
 
-rule profiling:
-    """Write the prompt that asks what slows a kernel down, from all rounds so far."""
+rule ask_role:
+    """Write the prompt of one role of a round, from all rounds so far and what other roles answered."""
+
+    # A coder's prompts are answered by the rule `generate`, as those of every method that writes kernels.
     input:
         unpack(turns_before),
+        unpack(told_role),
         suites=SHARD.suites,
         definitions=[DEFINITIONS],
         workloads=level_files("visible_workloads"),
-        templates=prompt_parts("profiling"),
+        templates=prompt_parts(),
         gpus="resources/hardware/gpus.yaml",
     output:
-        SHARD.role("prompts", "profiling"),
+        SHARD.role("prompts"),
     log:
-        paths.log("profiling/{experiment}/{model}/turn{turn}/{batch}"),
+        paths.log("ask_role/{experiment}/{model}/turn{turn}/{role}/{batch}"),
     wildcard_constraints:
         experiment=only(kinds.several_roles),
+        role="profiling|planning|coding|experience",
     localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
-        role="profiling",
-        experiment=experiment_params(*ROUND),
-        code=code_digest(*ROLE_CODE),
-    script:
-        "../scripts/role.py"
-
-
-rule planning:
-    """Write the prompt that asks for a plan, from the profiling answer and all rounds so far."""
-    input:
-        unpack(turns_before),
-        suites=SHARD.suites,
-        definitions=[DEFINITIONS],
-        workloads=level_files("visible_workloads"),
-        analysis=SHARD.role("answers", "profiling"),
-        plans=plans_before,
-        notes=notes_before,
-        templates=prompt_parts("planning"),
-        gpus="resources/hardware/gpus.yaml",
-    output:
-        SHARD.role("prompts", "planning"),
-    log:
-        paths.log("planning/{experiment}/{model}/turn{turn}/{batch}"),
-    wildcard_constraints:
-        experiment=only(kinds.several_roles),
-    localrule: True
-    conda:
-        "../../envs/hone.yaml"
-    params:
-        role="planning",
-        experiment=experiment_params(*ROUND),
-        code=code_digest(*ROLE_CODE),
-    script:
-        "../scripts/role.py"
-
-
-rule coding:
-    """Write the prompt that asks for a kernel's next version, from the plan and all rounds so far."""
-
-    # Its prompts stand where those of a later turn stand for every method, and are answered by the rule `generate`.
-    input:
-        unpack(turns_before),
-        suites=SHARD.suites,
-        definitions=[DEFINITIONS],
-        workloads=level_files("visible_workloads"),
-        plan=SHARD.role("answers", "planning"),
-        templates=prompt_parts("coding"),
-        gpus="resources/hardware/gpus.yaml",
-    output:
-        SHARD.records("feedback"),
-    log:
-        paths.log("coding/{experiment}/{model}/turn{turn}/{batch}"),
-    wildcard_constraints:
-        experiment=only(kinds.several_roles),
-    localrule: True
-    conda:
-        "../../envs/hone.yaml"
-    params:
-        role="coding",
-        experiment=experiment_params(*ROUND),
-        code=code_digest(*ROLE_CODE),
-    script:
-        "../scripts/role.py"
-
-
-rule experience:
-    """Write the prompt that asks for notes after the last round, where a later batch reads them."""
-    input:
-        unpack(turns_before),
-        suites=SHARD.suites,
-        definitions=[DEFINITIONS],
-        workloads=level_files("visible_workloads"),
-        plans=plans_before,
-        templates=prompt_parts("experience"),
-        gpus="resources/hardware/gpus.yaml",
-    output:
-        SHARD.role("prompts", "experience"),
-    log:
-        paths.log("experience/{experiment}/{model}/turn{turn}/{batch}"),
-    wildcard_constraints:
-        experiment=only(kinds.several_roles),
-    localrule: True
-    conda:
-        "../../envs/hone.yaml"
-    params:
-        role="experience",
         experiment=experiment_params(*ROUND),
         code=code_digest(*ROLE_CODE),
     script:

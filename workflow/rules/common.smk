@@ -94,16 +94,19 @@ def workloads_of(wildcards):
     return [SHARD.suites if wildcards.experiment in kinds.rounds else WORKLOADS]
 
 
-def prompt_parts(role):
-    """A role's template, what it includes and the examples it shows: editing one is a change of that role alone."""
+def prompt_parts(role=None):
+    """A role's template, what it includes and the examples it shows: editing one is a change of that role alone.
+
+    Without a role it is the job's wildcard.
+    """
 
     @cache  # read once, not by every job
-    def of_method(method, language):
+    def of_role(method, role, language):
         return prompt_files(method, role, language, PROMPTS)
 
     def parts(wildcards):
         item = settings.experiments[wildcards.experiment]
-        return of_method(item.method, item.language)
+        return of_role(item.method, role or wildcards.role, item.language)
 
     return parts
 
@@ -113,10 +116,8 @@ def last_turn(stage):
 
 
 def prompts_of_turn(wildcards):
-    if wildcards.turn == "0":
-        return paths.prompts()
     pass_last_gate(wildcards)
-    return SHARD.records("feedback")
+    return files.experiments.coder_prompts(paths.shard(**wildcards))
 
 
 def transcript(wildcards):
@@ -189,14 +190,11 @@ def behind_last_gate(path):
     return file
 
 
-def plans_before(wildcards):
-    turns = range(1, int(wildcards.turn))
-    return [paths.shard(turn=turn).role("answers", "planning") for turn in turns]
-
-
-def notes_before(wildcards):
-    """What the experience role wrote about the kernels of the batches before."""
-    return files.experiments.notes_before(wildcards.experiment, wildcards.batch)
+def told_role(wildcards):
+    """What other roles answered, as far as the role at hand is told."""
+    return files.experiments.told(
+        wildcards.role, wildcards.experiment, int(wildcards.turn), wildcards.batch
+    )
 
 
 def conversation_before(kind):

@@ -8,7 +8,7 @@ from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     ask_role(
-        snakemake.params.role,
+        snakemake.wildcards.role,
         snakemake.wildcards.experiment,
         Experiment.model_validate(snakemake.params.experiment),
         int(snakemake.wildcards.turn),

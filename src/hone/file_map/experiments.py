@@ -60,10 +60,8 @@ class ExperimentFiles:
             for shard in self._shards_of(experiment, model):
                 if shard.turn == 0 and in_rounds:
                     continue  # the existing kernel
-                first = self._paths.prompts(experiment, shard.batch)
-                prompts = first if shard.turn == 0 else shard.records("feedback")
                 # Samples are asked in the first turn with one prompt, later each with its own.
-                yield Questions(shard, prompts, shard.records("answers"), item.samples)
+                yield Questions(shard, self.coder_prompts(shard), shard.records("answers"), item.samples)
             if in_rounds:
                 yield from self._role_questions(experiment, model)
 
@@ -80,6 +78,29 @@ class ExperimentFiles:
         for turn, role, batch in found:
             shard = self._paths.shard(experiment, model, turn, batch)
             yield Questions(shard, shard.role("prompts", role), shard.role("answers", role), 1)
+
+    def coder_prompts(self, shard: Shard) -> str:
+        """What a job asks for kernels."""
+        if int(shard.turn) == 0:
+            return self._paths.prompts(shard.experiment, shard.batch)
+        several = shard.experiment in self._kinds.several_roles
+        return shard.role("prompts", "coding") if several else shard.records("feedback")
+
+    def told(self, role: str, experiment: str, turn: int, batch: str) -> dict[str, list[str]]:
+        """The other roles' answers that a role is told in a turn, by the fields of `hone.methods.astra.stages.Told`."""
+        this = self._paths.shard(turn=turn)
+        plans = [self._paths.shard(turn=earlier).role("answers", "planning") for earlier in range(1, turn)]
+        answers = {
+            "profiling": {},
+            "planning": {
+                "analysis": [this.role("answers", "profiling")],
+                "plans": plans,
+                "notes": self._notes_before(experiment, batch),
+            },
+            "coding": {"plan": [this.role("answers", "planning")]},
+            "experience": {"plans": plans},
+        }
+        return answers[role]
 
     def first_role(self, experiment: str) -> str:
         """Who is asked for a kernel's test suite."""
@@ -119,7 +140,7 @@ class ExperimentFiles:
         shards = [self._paths.shard(turn=turn) for turn in range(number)]
         return {stage: [shard.records(stage) for shard in shards] for stage in ATTEMPTED}
 
-    def notes_before(self, experiment: str, batch: str) -> list[str]:
+    def _notes_before(self, experiment: str, batch: str) -> list[str]:
         """Patterns of what the experience role writes about the kernels of the batches before."""
         item, batches = self._item(experiment), self._settings.batches(experiment)
         earlier = batches[: batches.index(batch)] if item.astra.notes else []
