@@ -11,7 +11,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 demo: .venv/.installed
 	@$(SNAKEMAKE) --quiet rules
 	@$(BIN)/hone show
-	@echo "All tables and figures: results/summary.md"
+	@echo "All tables and figures: results/config/summary.md"
 
 test: check pytest
 
@@ -39,12 +39,12 @@ generated: .venv/.installed
 report: demo
 	$(SNAKEMAKE) --report results/report.html
 
-# What one GPU machine can show of the judge, in about half an hour (`make h200 CORES=16`): results/tables, results/trials.
+# What one GPU machine can show of the judge, in about half an hour (`make h200 CORES=16`): results/h200/tables and trials.
 EVIL := tests/evil/gpu
-TRIAL = $(BIN)/hone trial $(1) --config config/h200.yaml --output results/trials/$(1).csv
+TRIAL = $(BIN)/hone trial $(1) --config config/h200.yaml --output results/h200/trials/$(1).csv
 h200: .venv/.installed
 	$(SNAKEMAKE) --resources llm=1 gpu=2 --configfile config/h200.yaml
-	mkdir -p results/trials
+	mkdir -p results/h200/trials
 	$(call TRIAL,containment) --good '$(EVIL)/honest_*.cu' $(foreach file,$(shell cat $(EVIL)/containment.txt),--bad $(EVIL)/$(file))
 	$(call TRIAL,profiler) $(EVIL)/honest_relu_*.cu $(EVIL)/honest_row_sum_*.cu
 	$(call TRIAL,kills) --times 20 $(EVIL)/honest_row_sum_warp.cu $(EVIL)/honest_scale_float4.cu $(EVIL)/zeros.cu

@@ -29,7 +29,7 @@ report: "workflow/report/workflow.rst"
 
 
 onstart:
-    remember(CONFIGS)
+    remember(CONFIGS, RUN)
     # Where nobody else runs, jobs in Slurm's queue are those of a run that was killed.
     if run_lock:
         cancel_orphans(Path.cwd())
@@ -39,7 +39,7 @@ onerror:
     if settings.llm.mode == "export":
         logger.warning(
             "llm.mode is export: jobs that ended with `waiting:` did what they should and wrote requests to "
-            "results/pending. Import the answers with `hone import`, then run the same command again."
+            f"{RUN}/pending. Import the answers with `hone import`, then run the same command again."
         )
 
 

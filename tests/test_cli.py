@@ -95,10 +95,10 @@ def test_the_trials_are_commands(hone):
         (["run", "--config", "none.yaml"], ["none.yaml", "no such config file"]),
         (["run", "--configfile", "none.yaml"], ["none.yaml", "no such config file"]),
         (["operator", "choose", "--configfile", "none.yaml"], ["none.yaml", "no such config file"]),
-        (["show"], ["results/tables"]),
+        (["show"], ["results/config/tables"]),
         (["ledger", "--config", "none.yaml"], ["none.yaml"]),
         (["repeatability", "a", "b", "--output", "c.csv"], ["a/traces: holds no verdicts"]),
-        (["trial", "kills", "none.cu"], ["none.cu: names no kernel"]),
+        (["trial", "kills", "none.cu", "--definitions", "none"], ["none.cu: names no kernel"]),
         (["transcript", "none.jsonl", "--output", "t.jsonl", "--label", "x"], ["none.jsonl: no such file"]),
     ],
 )
@@ -129,7 +129,7 @@ def test_run_hands_the_options_to_the_pipeline(tmp_path):
     command = [sys.executable, "-c", script, "run", "--experiment", "one_shot", "--limit", "2", "--dry-run"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    values = json.loads((tmp_path / "results/config.yaml").read_text())
+    values = json.loads((tmp_path / "results/config/config.yaml").read_text())
     assert list(values["experiments"]) == ["one_shot"]
     assert values["experiments"]["one_shot"]["limit"] == 2
     assert "generate" in done.stdout + done.stderr
@@ -137,7 +137,7 @@ def test_run_hands_the_options_to_the_pipeline(tmp_path):
 
 def test_answers_of_the_batch_api_end_in_the_ledger(hone, request_, tmp_path):
     path = config(tmp_path)
-    folder = tmp_path / "results/pending/one"
+    folder = tmp_path / "results/config/pending/one"
     write_records(folder / "000.requests.jsonl", [request_])
     status, out, _ = hone("pending", "all.jsonl", "--config", path)
     assert (status, out) == (0, "1 requests in all.jsonl\n")
@@ -166,13 +166,13 @@ def test_what_an_import_lacks_is_named(hone, tmp_path):
     Path("answers.jsonl").touch()
     status, _, err = hone("import", "answers.jsonl", "--config", path)
     assert status == 1
-    assert "results/pending: there are no exported requests\n  remedy: write requests there with" in err
+    assert "results/config/pending: there are no exported requests\n  remedy: write requests there with" in err
 
 
 def test_a_batch_file_goes_to_one_model(hone, request_, tmp_path):
     path = config(tmp_path)
     other = request_.model_copy(update={"model": "n"})
-    write_records(tmp_path / "results/pending/000.requests.jsonl", [request_, other])
+    write_records(tmp_path / "results/config/pending/000.requests.jsonl", [request_, other])
     status, _, err = hone("pending", "all.jsonl", "--config", path)
     assert status == 1
     assert "--model" in err
@@ -210,7 +210,7 @@ def test_a_transcript_keeps_answers_and_no_prompts(hone, request_):
 
 def test_a_triton_file_is_judged_as_triton(hone, definition, tmp_path):
     known = definition.model_copy(update={"name": "miniature/level1/1_Bias", "source": "miniature"})
-    write_records(Path("results/definitions/miniature/level1.jsonl"), [known])
+    write_records(Path("results/config/definitions/miniature/level1.jsonl"), [known])
     source = "class ModelNew:\n    pass\n"
     for name in ("kernel.triton.py", "kernel.txt"):
         Path(name).write_text(source)
@@ -225,12 +225,12 @@ def test_a_triton_file_is_judged_as_triton(hone, definition, tmp_path):
 
 def test_a_solution_of_the_results_is_judged_by_its_id(hone, definition, tmp_path):
     known = definition.model_copy(update={"name": "miniature/level1/1_Bias", "source": "miniature"})
-    write_records(Path("results/definitions/miniature/level1.jsonl"), [known])
+    write_records(Path("results/config/definitions/miniature/level1.jsonl"), [known])
     solution = Solution(definition=known.name, language=Language.CUDA, entry_point="launch", source="no C++")
-    write_records(Path("results/solutions/e/m/turn0/000.jsonl"), [solution])
+    write_records(Path("results/config/solutions/e/m/turn0/000.jsonl"), [solution])
     status, out, err = hone("judge", solution.id[:12], "--config", config(tmp_path), "--again")
     assert (status, json.loads(out)["solution"]) == (1, solution.id), err
-    assert "no solution under results/solutions has this id" in hone("judge", "0123456789ab")[2]
+    assert "no solution in results has this id" in hone("judge", "0123456789ab")[2]
     assert "neither a file nor the id of a solution" in hone("judge", "kernel.cu")[2]
 
 

@@ -31,8 +31,8 @@ def test_another_verdict_says_what_was_wrong():
 @pytest.mark.parametrize(("options", "language"), [((), Language.CPP), (("--cuda",), Language.CUDA)])
 def test_the_launcher_of_a_definition_is_printed(options, language, definition, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    write_records(tmp_path / "results/definitions/toy/level1.jsonl", [definition])
-    monkeypatch.setattr(sys, "argv", ["hone", "launcher", definition.name, *options])
+    write_records(tmp_path / "toy/level1.jsonl", [definition])
+    monkeypatch.setattr(sys, "argv", ["hone", "launcher", definition.name, "--definitions", "toy", *options])
     with pytest.raises(SystemExit) as caught:
         main()
     assert not caught.value.code

@@ -13,8 +13,9 @@ from hone.files import read_records
 from hone.methods.extract import ENTRY_POINTS
 from hone.methods.files import read_file, read_source
 from hone.records import Build, Definition, Solution, Trace, Workload
+from hone.runs import DEFAULT_RUN
 
-DEFINITIONS = Path("results/definitions")
+DEFINITIONS = DEFAULT_RUN / "definitions"
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from typing import Annotated, Any
 import typer
 
 from hone.cli_operators import app as operators
-from hone.cli_options import DEFAULT_CONFIG, ConfigFile
+from hone.cli_options import DEFAULT_CONFIG, RUN, ConfigFile, in_run
 from hone.cli_screen import screen
 from hone.cli_status import status
 from hone.cli_trials import app as trials
 from hone.errors import HoneError
+from hone.runs import DEFAULT_RUN, RESULTS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -75,6 +76,7 @@ def run(
     mode: Annotated[str | None, typer.Option(help="live, replay or export.")] = None,
     spending_limit_usd: Annotated[float | None, typer.Option()] = None,
     cores: Annotated[int, typer.Option(min=1)] = 2,
+    run: Annotated[str, typer.Option(help="Name of the folder in results/; else that of the config.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n")] = False,
 ) -> None:
     """Run the pipeline with the usual options of LLM evaluations; without options it is plain `snakemake`."""
@@ -82,10 +84,10 @@ def run(
     from hone.config_files import read_values
     from hone.overrides import override
     from hone.references import checked
-    from hone.results import OF_OPTIONS
+    from hone.runs import options_file, run_name
 
     values = read_values(config)
-    load(values, where=str(config))
+    name = run or run_name(load(values, where=str(config)), [config])
     sampling = {
         "temperature": temperature, "max_tokens": max_tokens, "reasoning_effort": reasoning_effort, "seed": seed,
     }  # fmt: skip
@@ -97,9 +99,10 @@ def run(
         llm={"mode": mode, "spending_limit_usd": spending_limit_usd},
     )
     target = config
-    if changed != values:
+    if changed != values or run:
+        changed["run"] = name
         checked(changed, where=f"{config} with {_given(context)}")
-        target = Path(OF_OPTIONS)
+        target = options_file(RESULTS / name)
         _write_yaml(target, changed)
     command = [str(Path(sys.executable).parent / "snakemake"), "--cores", str(cores), "--configfile", str(target)]
     os.execv(command[0], command + (["--dry-run"] if dry_run else []))
@@ -109,7 +112,8 @@ def run(
 def import_(
     answers: Annotated[list[Path], typer.Argument(help="Output files of the OpenAI Batch API, or in their form.")],
     config: ConfigFile = DEFAULT_CONFIG,
-    requests: Annotated[Path, typer.Option(help="Folder with the exported requests.")] = Path("results/pending"),
+    requests: Annotated[Path, typer.Option(callback=in_run, help="Folder with the exported requests.")] = RUN
+    / "pending",
 ) -> None:
     """Put the answers to exported requests into the ledger; then run the pipeline again."""
     from hone.config import read
@@ -127,7 +131,8 @@ def pending(
     output: Annotated[Path, typer.Argument(help="The one batch file to write.")],
     config: ConfigFile = DEFAULT_CONFIG,
     model: Annotated[str, typer.Option(help="Only this model's, as the config names it.")] = "",
-    requests: Annotated[Path, typer.Option(help="Folder with the exported requests.")] = Path("results/pending"),
+    requests: Annotated[Path, typer.Option(callback=in_run, help="Folder with the exported requests.")] = RUN
+    / "pending",
 ) -> None:
     """Join the exported requests that the ledger has no answer to into one OpenAI Batch file, each once."""
     from hone.config import read
@@ -161,7 +166,7 @@ def ledger(
 
 @app.command()
 def transcript(
-    answers: Annotated[list[Path], typer.Argument(help="Files of results/answers.")],
+    answers: Annotated[list[Path], typer.Argument(help="Files of results/<run>/answers.")],
     output: Annotated[Path, typer.Option(help="The transcript to write.")],
     label: Annotated[str, typer.Option(help="Who answered, in free words.")],
 ) -> None:
@@ -195,6 +200,8 @@ def judge(
 @app.command()
 def launcher(
     definition: Annotated[str, typer.Argument(help="Such as miniature/level1/1_Swish.")],
+    config: ConfigFile = DEFAULT_CONFIG,
+    definitions: Annotated[Path, typer.Option(callback=in_run, help="Folder of definitions.")] = RUN / "definitions",
     cuda: Annotated[bool, typer.Option("--cuda", help="That of a .cu file; else of a .cpp file.")] = False,
 ) -> None:
     """Print the function that a kernel of a definition has to export, one for each data type."""
@@ -202,25 +209,25 @@ def launcher(
     from hone.launcher import signatures
     from hone.records import Language
 
-    item = find_definition(definition)
+    item = find_definition(definition, definitions)
     for line in signatures(item, item.kernel_language or (Language.CUDA if cuda else Language.CPP)):
         typer.echo(line)
 
 
 @app.command()
 def show(
-    tables: Annotated[Path, typer.Argument(help="The folder of tables.")] = Path("results/tables"),
+    run: Annotated[str, typer.Argument(help="A folder of results/.")] = DEFAULT_RUN.name,
 ) -> None:
-    """Print the fast_p table."""
+    """Print the fast_p table of a run."""
     from hone.analysis.show import show as show_tables
 
-    show_tables(tables)
+    show_tables(RESULTS / run / "tables")
 
 
 @app.command()
 def repeatability(
-    first: Annotated[Path, typer.Argument(help="A results folder.")],
-    second: Annotated[Path, typer.Argument(help="The results folder of a second run, with a store of its own.")],
+    first: Annotated[Path, typer.Argument(help="The folder of a run, such as results/paper.")],
+    second: Annotated[Path, typer.Argument(help="That of a second run, with a store of its own.")],
     output: Annotated[Path, typer.Option(help="The table to write; its .md twin comes beside it.")],
 ) -> None:
     """Compare the speedups of the same solutions judged twice."""

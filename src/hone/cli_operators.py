@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hone.cli_options import DEFAULT_CONFIG, ConfigFile
+from hone.cli_options import DEFAULT_CONFIG, RUN, ConfigFile, in_run
 
 if TYPE_CHECKING:
     from hone.config import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Kernels as PyTorch operators: choose, list, check; select for trainings.")
 
-Definitions = Annotated[Path, typer.Option(help="File or folder of definitions.")]
-Workloads = Annotated[Path, typer.Option(help="File or folder of workloads.")]
-Choices = Annotated[Path, typer.Option(help="The file that `hone operator choose` writes.")]
-DEFAULT_DEFINITIONS = Path("results/definitions")
-DEFAULT_WORKLOADS = Path("results/workloads")
-DEFAULT_CHOICES = Path("results/operators/choices.jsonl")
+Definitions = Annotated[Path, typer.Option(callback=in_run, help="File or folder of definitions.")]
+Workloads = Annotated[Path, typer.Option(callback=in_run, help="File or folder of workloads.")]
+Choices = Annotated[Path, typer.Option(callback=in_run, help="The file that `hone operator choose` writes.")]
+DEFAULT_DEFINITIONS = RUN / "definitions"
+DEFAULT_WORKLOADS = RUN / "workloads"
+DEFAULT_SANITIZED = RUN / "operators/operator_sanitizer.csv"
+DEFAULT_CHOICES = RUN / "operators/choices.jsonl"
 
 
 @app.command()
@@ -28,9 +29,9 @@ def choose(
     config: ConfigFile = DEFAULT_CONFIG,
     definitions: Definitions = DEFAULT_DEFINITIONS,
     workloads: Workloads = DEFAULT_WORKLOADS,
-    solutions: Annotated[Path, typer.Option(help="File or folder of solutions.")] = Path("results/solutions"),
-    evaluations: Annotated[Path, typer.Option(help="File or folder of traces.")] = Path("results/evaluations"),
-    output: Annotated[Path, typer.Option(help="The file to write.")] = DEFAULT_CHOICES,
+    solutions: Annotated[Path, typer.Option(callback=in_run, help="File or folder of solutions.")] = RUN / "solutions",
+    evaluations: Annotated[Path, typer.Option(callback=in_run, help="File or folder of traces.")] = RUN / "evaluations",
+    output: Annotated[Path, typer.Option(callback=in_run, help="The file to write.")] = DEFAULT_CHOICES,
 ) -> None:
     """Choose, for each existing kernel, upstream's, today's and the best one that was written, and build them."""
     from hone.config import read
@@ -79,7 +80,8 @@ def check(
     library: Annotated[
         Path | None, typer.Option(help="Library of the packages' own compiled functions, to compare with these, too.")
     ] = None,
-    output: Annotated[Path, typer.Option(help="The CSV to write.")] = Path("results/operators/operator_check.csv"),
+    output: Annotated[Path, typer.Option(callback=in_run, help="The CSV to write.")] = RUN
+    / "operators/operator_check.csv",
 ) -> None:
     """Compare operators with the upstream package's own functions and the reference, on every workload."""
     from hone.config import read
@@ -109,9 +111,9 @@ def sanitize(
     most_mib: Annotated[
         float, typer.Option(help="Workloads whose inputs and outputs together are larger are left out.")
     ] = 32,
-    output: Annotated[Path, typer.Option(help="The CSV to write; logs go to a folder of its name.")] = Path(
-        "results/operators/operator_sanitizer.csv"
-    ),
+    output: Annotated[
+        Path, typer.Option(callback=in_run, help="The CSV to write; logs go to a folder of its name.")
+    ] = DEFAULT_SANITIZED,
 ) -> None:
     """Run chosen kernels under NVIDIA's compute-sanitizer on their workloads: bad accesses, races, unwritten memory."""
     from hone.config import read
@@ -142,10 +144,11 @@ def select(
     operator: Annotated[str, typer.Argument(help="Title of its definition, as training loops call it.")],
     definitions: Definitions = DEFAULT_DEFINITIONS,
     workloads: Workloads = DEFAULT_WORKLOADS,
-    solutions: Annotated[Path, typer.Option(help="File or folder of solutions.")] = Path("results/solutions"),
-    evaluations: Annotated[Path, typer.Option(help="File or folder of traces.")] = Path("results/evaluations"),
-    builds: Annotated[Path, typer.Option(help="File or folder of builds.")] = Path("results/builds"),
-    output: Annotated[Path, typer.Option(help="The Selection to write.")] = Path("results/operators/selected.json"),
+    solutions: Annotated[Path, typer.Option(callback=in_run, help="File or folder of solutions.")] = RUN / "solutions",
+    evaluations: Annotated[Path, typer.Option(callback=in_run, help="File or folder of traces.")] = RUN / "evaluations",
+    builds: Annotated[Path, typer.Option(callback=in_run, help="File or folder of builds.")] = RUN / "builds",
+    output: Annotated[Path, typer.Option(callback=in_run, help="The Selection to write.")] = RUN
+    / "operators/selected.json",
 ) -> None:
     """Select the kernel that trainings run for an operator, on each kind of machine that judged one, and say why."""
     from hone.files import read_records

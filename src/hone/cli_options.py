@@ -7,7 +7,26 @@ from typing import Annotated
 
 import typer
 
+from hone.runs import run_folder
+
+RUN = Path("<run>")
+"""The first part of a default path: the folder of the command's config in results/."""
+
+
+def in_run(context: typer.Context, path: Path) -> Path:
+    """A path with `RUN` replaced: the callback of options with such a default, of commands that have `ConfigFile`."""
+    if context.resilient_parsing or not path.is_relative_to(RUN):
+        return path
+    return run_folder(context.params["config"]) / path.relative_to(RUN)
+
+
 ConfigFile = Annotated[
-    Path, typer.Option("--config", "--configfile", help="The config: sources, experiments, trainings, protocol, paths.")
+    Path,
+    typer.Option(
+        "--config",
+        "--configfile",
+        is_eager=True,  # other options' defaults depend on it
+        help="The config: sources, experiments, trainings, protocol, paths.",
+    ),
 ]
 DEFAULT_CONFIG = Path("config/config.yaml")

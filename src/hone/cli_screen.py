@@ -7,10 +7,13 @@ from typing import Annotated
 
 import typer
 
+from hone.runs import DEFAULT_RUN, RESULTS
+
 
 def screen(
     paths: Annotated[list[Path] | None, typer.Argument(help="Files, or folders with everything below them.")] = None,
-    experiment: Annotated[str, typer.Option(help="Solutions of these experiments in results/, by comma.")] = "",
+    experiment: Annotated[str, typer.Option(help="Solutions of these experiments of a run, by comma.")] = "",
+    run: Annotated[str, typer.Option(help="A folder of results/, for experiments and definitions.")] = DEFAULT_RUN.name,
     problems: Annotated[
         Path | None, typer.Option(help="Folder of problems, level<n>/<number>_<title>.py, to be held against.")
     ] = None,
@@ -20,23 +23,24 @@ def screen(
     """Screen answers by their text: kinds of kernel, builds that cannot be, launches, switches, packages, arguments.
 
     Nothing is executed: no compiler, no GPU, no PyTorch; an archive takes seconds. A source is held against the problem
-    that its path or its line `definition:` names, out of --problems, else out of results/definitions.
+    that its path or its line `definition:` names, out of --problems, else out of the run's definitions.
     """
     import sys
     import time
 
     from rich.console import Console
 
-    from hone.bench import DEFINITIONS, read_definitions
+    from hone.bench import read_definitions
     from hone.files import write_records, write_text
     from hone.screen import gather
     from hone.screen.show import as_csv, show
 
-    start = time.perf_counter()
+    start, results = time.perf_counter(), RESULTS / run
     names = [word.strip() for word in experiment.split(",") if word.strip()]
-    sources = [*(gather.file_sources(paths or []) if paths or not names else []), *gather.experiment_sources(names)]
+    sources = gather.file_sources(paths or []) if paths or not names else []
+    sources += gather.experiment_sources(names, results)
     known = gather.read_problems(problems) if problems else {}
-    found = list(gather.screen_all(sources, read_definitions(DEFINITIONS), known))
+    found = list(gather.screen_all(sources, read_definitions(results / "definitions"), known))
     if csv:
         write_text(csv, as_csv(found))
     if json:

@@ -11,7 +11,9 @@ def status(config: ConfigFile = DEFAULT_CONFIG) -> None:
     Reads only: it can look at a running pipeline, and needs neither PyTorch nor a GPU. What is wrong in a config is
     said with its line or field.
     """
+    from hone.file_map import FileMap
     from hone.references import read_checked
+    from hone.runs import run_folder
     from hone.status.screen import show
 
-    show(read_checked(config), str(config))
+    show(FileMap(read_checked(config), str(run_folder(config))), str(config))

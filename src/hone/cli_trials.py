@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hone.cli_options import DEFAULT_CONFIG, ConfigFile
+from hone.cli_options import DEFAULT_CONFIG, RUN, ConfigFile, in_run
 from hone.errors import ConfigError
 from hone.scratch import ScratchFolder
 from hone.trials.table import Row, table_lines, write_table
@@ -17,11 +17,12 @@ app = typer.Typer(
     no_args_is_help=True, help="Try the judge itself: containment, kills, public-harness, profiler, upstream."
 )
 
-Definitions = Annotated[Path, typer.Option(help="Folder with the definitions' files.")]
+Definitions = Annotated[Path, typer.Option(callback=in_run, help="Folder with the definitions' files.")]
 Output = Annotated[Path, typer.Option(help="The CSV to write.")]
 Seed = Annotated[int, typer.Option(help="Of the order, or of the moments.")]
 Files = Annotated[list[str], typer.Argument(help="Kernels: files, folders or patterns.")]
-DEFAULT_DEFINITIONS = Path("results/definitions")
+DEFAULT_CHOICES = RUN / "operators/choices.jsonl"
+DEFAULT_DEFINITIONS = RUN / "definitions"
 
 
 @app.command()
@@ -97,12 +98,15 @@ def public_harness(
 
 @app.command()
 def decoder(
-    choices: Annotated[Path, typer.Option(help="The file that `hone operator choose` writes.")] = Path(
-        "results/operators/choices.jsonl"
-    ),
-    definitions: Annotated[Path, typer.Option(help="File or folder of definitions.")] = DEFAULT_DEFINITIONS,
-    workloads: Annotated[Path, typer.Option(help="File or folder of workloads.")] = Path("results/workloads"),
-    evaluations: Annotated[Path, typer.Option(help="File or folder of traces.")] = Path("results/evaluations"),
+    config: ConfigFile = DEFAULT_CONFIG,
+    choices: Annotated[
+        Path, typer.Option(callback=in_run, help="The file that `hone operator choose` writes.")
+    ] = DEFAULT_CHOICES,
+    definitions: Annotated[
+        Path, typer.Option(callback=in_run, help="File or folder of definitions.")
+    ] = DEFAULT_DEFINITIONS,
+    workloads: Annotated[Path, typer.Option(callback=in_run, help="File or folder of workloads.")] = RUN / "workloads",
+    evaluations: Annotated[Path, typer.Option(callback=in_run, help="File or folder of traces.")] = RUN / "evaluations",
     store: Annotated[Path, typer.Option(help="Folder with the builds.")] = Path(".hone/store"),
     layer: Annotated[str, typer.Option(help="llama_7b, or small to run the code only.")] = "llama_7b",
     tokens: Annotated[str, typer.Option(help="By comma.")] = "1,16,256,1024,4096",

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
 
+from hone import runs
 from hone.config_archives import Archive
 from hone.config_errors import explain
 from hone.config_files import read_values
@@ -220,6 +221,8 @@ class Analysis(Section):
 class Settings(Section):
     """The whole config."""
 
+    run: str | None = Field(None, pattern=f"^{runs.NAME}$", exclude=True)
+    """Name of the folder in `results/` that all of it is made in; absent: the config file's name."""
     sources: dict[str, Source] = Field(default_factory=dict)
     """Where problems and existing kernels come from; a config with trainings alone needs none."""
     archives: dict[str, Archive] = Field(default_factory=dict, exclude_if=lambda value: not value)

@@ -11,18 +11,20 @@ from hone.config import Settings
 PAGES: dict[str, tuple[type[records.Record], str]] = {
     "definition": (
         records.Definition,
-        "Made from a benchmark's problem file by the rule `define`; `results/definitions/<source>/level<n>.jsonl`.\n"
+        "Made from a benchmark's problem file by the rule `define`;\n"
+        "`results/<run>/definitions/<source>/level<n>.jsonl`.\n"
         "A KernelBench problem is a definition whose reference is its `Model`, `get_inputs`, `get_init_inputs`.",
     ),
     "workload": (
         records.Workload,
-        "Made beside the definitions; `results/workloads/<source>/level<n>.jsonl`. A KernelBench problem has one, an\n"
-        "existing kernel those of its entry, some of them held out from every prompt. Solutions are judged on each.",
+        "Made beside the definitions; `results/<run>/workloads/<source>/level<n>.jsonl`.\n"
+        "A KernelBench problem has one, an existing kernel those of its entry, some of them held out from every\n"
+        "prompt. Solutions are judged on each.",
     ),
     "prompt": (
         records.Prompt,
-        "Rendered from `config/prompts/<method>/`; `results/prompts/` for first turns, `results/feedback/` after, "
-        "`results/roles/` for the roles of `astra`.",
+        "Rendered from `config/prompts/<method>/`; `results/<run>/prompts/` for first turns,\n"
+        "`results/<run>/feedback/` after, `results/<run>/roles/` for the roles of `astra`.",
     ),
     "completion": (
         records.Completion,
@@ -38,21 +40,22 @@ PAGES: dict[str, tuple[type[records.Record], str]] = {
     ),
     "build": (
         records.Build,
-        "What the compiler made of a solution; `results/builds/`, with the shared object in the store.",
+        "What the compiler made of a solution; `results/<run>/builds/`, with the shared object in the store.",
     ),
     "trace": (
         records.Trace,
-        "The verdict on one (solution, workload), with everything needed to judge it again; `results/traces/`.",
+        "The verdict on one (solution, workload), with everything needed to judge it again; `results/<run>/traces/`.",
     ),
     "claim": (
         records.Claim,
-        "What a public archive says of an answer that it holds, made by the rule `archived`; `results/claims/`.\n"
+        "What a public archive says of an answer that it holds, made by the rule `archived`; `results/<run>/claims/`.\n"
         "Tables compare it with our own verdicts; it never decides one.",
     ),
     "selection": (
         records.Selection,
         "What trainings with `kernels: selected` run for one operator, made by the rule `select`;\n"
-        "`results/selected/<source>/<operator>.json`; times and reasons stand in `<operator>.reasons.jsonl` beside it.",
+        "`results/<run>/selected/<source>/<operator>.json`;\n"
+        "times and reasons stand in `<operator>.reasons.jsonl` beside it.",
     ),
 }
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hone.bench import DEFINITIONS, Bench, read_definitions, read_workloads
+from hone.bench import Bench, read_definitions, read_workloads
 from hone.config import closest, read
 from hone.errors import ConfigError
 from hone.methods.extract import ENTRY_POINTS
 from hone.methods.files import header, read_source
 from hone.records import Definition, Solution, Trace
+from hone.runs import RESULTS, run_folder
 
 LEAST_ID = 8
 """Digits of a solution's id that name it: tables show twelve."""
@@ -18,11 +19,12 @@ LEAST_ID = 8
 def judge_solution(solution: Solution, config: Path, *, again: bool = False) -> Trace:
     """Build and judge with the config's protocol; `again`: also what has a trace. Raises ConfigError."""
     settings, name = read(config), solution.definition
-    definition, source = find_definition(name), name.partition("/")[0]
+    definitions = run_folder(config) / "definitions"
+    definition, source = find_definition(name, definitions), name.partition("/")[0]
     if source not in settings.sources:
         hint = closest(source, settings.sources)
         raise ConfigError(f"the config has no source '{source}'{hint}", where=str(config))
-    bench, store = Bench(settings, {name: definition}, read_workloads(DEFINITIONS)), Path(settings.paths.store)
+    bench, store = Bench(settings, {name: definition}, read_workloads(definitions)), Path(settings.paths.store)
     (trace,) = bench.judge([solution], bench.build([solution], store), store, again=again)
     return trace
 
@@ -36,18 +38,18 @@ def in_words(trace: Trace) -> str:
     return ", ".join(parts)
 
 
-def find_solution(start: str, folder: Path = Path("results/solutions")) -> Solution:
-    """The solution whose id begins with these digits, as tables and traces show them; raises ConfigError."""
+def find_solution(start: str) -> Solution:
+    """The solution of any run whose id begins with these digits, as tables and traces show them; raises ConfigError."""
     from hone.files import read_records
 
     if len(start) < LEAST_ID or set(start) - set("0123456789abcdef"):
         remedy = f"name a file, or give {LEAST_ID} or more digits of a solution's id"
         raise ConfigError("neither a file nor the id of a solution", where=start, remedy=remedy)
-    for file in sorted(folder.rglob("*.jsonl")):
+    for file in sorted(RESULTS.glob("*/solutions/**/*.jsonl")):
         for solution in read_records(file, Solution):
             if solution.id.startswith(start):
                 return solution
-    raise ConfigError(f"no solution under {folder} has this id", where=start, remedy="run the pipeline that makes it")
+    raise ConfigError(f"no solution in {RESULTS} has this id", where=start, remedy="run the pipeline that makes it")
 
 
 def read_solution(file: Path, name: str) -> Solution:
@@ -60,7 +62,7 @@ def read_solution(file: Path, name: str) -> Solution:
     return Solution(definition=name, language=language, entry_point=ENTRY_POINTS[language], source=source)
 
 
-def find_definition(name: str, folder: Path = DEFINITIONS) -> Definition:
+def find_definition(name: str, folder: Path) -> Definition:
     """A definition that the pipeline has made; raises ConfigError naming what is there."""
     known = read_definitions(folder)
     if name not in known:

@@ -115,7 +115,7 @@ def main(folder):
             say(f"jobs: {dict(Counter(job.state.split()[0] for job in world.jobs()))}")
     finally:
         subprocess.run([SCRIPT, "stop", cluster], check=True)
-    first, second = (untimed(world.folder / "results/tables") for world in (calm, chaotic))
+    first, second = (untimed(world.folder / "results/config/tables") for world in (calm, chaotic))
     different = [name for name in first.keys() | second.keys() if first.get(name) != second.get(name)]
     say(f"{len(first)} tables, {sum(map(len, first.values()))} rows; different: {', '.join(different) or 'none'}")
     if chaos.done["kills"] < KILLS:

@@ -54,7 +54,7 @@ def _submit(folder):
 
 def test_the_whole_chain_runs(ran):
     world = ran[0]
-    assert (world.folder / "results/summary.md").is_file()
+    assert (world.folder / "results/config/summary.md").is_file()
     done = {job.rule for job in world.jobs() if job.state == "COMPLETED"}
     assert done == {"define", "prepare_graph", "build", "judge", "train", "tables"}
 

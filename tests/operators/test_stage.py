@@ -91,7 +91,7 @@ def place(tmp_path, monkeypatch, small_store, traced):
         ("definitions", DEFINITIONS), ("workloads", WORKLOADS), ("solutions", [FAST]),
         ("evaluations", traced(FAST, 2.0, 2.0, 2.0)),
     ):  # fmt: skip
-        write_records(tmp_path / "results" / name / "small" / "level1.jsonl", records)
+        write_records(tmp_path / "results/config" / name / "small" / "level1.jsonl", records)
     entries = tmp_path / "entries"
     entries.mkdir()
     (entries / "1_silu_and_mul.yaml").write_text("replaces: [{functions: [not_there.silu_and_mul]}]")
@@ -114,14 +114,14 @@ def hone(*words):
 
 
 def checked(place):
-    return list(csv.DictReader((place / "results/operators/operator_check.csv").read_text().splitlines()))
+    return list(csv.DictReader((place / "results/config/operators/operator_check.csv").read_text().splitlines()))
 
 
 def test_choose_list_and_check_by_hand(place):
     result = hone("choose")
     assert result.exit_code == 0, (result.output, result.exception)
     assert "winner" in result.output and "2.000 times as fast" in result.output
-    choices = read_records(place / "results/operators/choices.jsonl", KernelChoice)
+    choices = read_records(place / "results/config/operators/choices.jsonl", KernelChoice)
     assert [choice.kernel_set for choice in choices] == ["upstream", "winner", "upstream", "upstream"]
     result = hone("list")
     assert "hone::silu_and_mul_" in result.output and "replaces not_there.silu_and_mul" in result.output
@@ -136,7 +136,7 @@ def test_choose_list_and_check_by_hand(place):
 def test_a_disagreement_ends_the_command_with_one(place):
     wrong = solution(SILU_DEFINITION, SILU_DEFINITION.kernels["upstream"].replace("* up", "+ up"))
     changed = SILU_DEFINITION.model_copy(update={"kernels": {"upstream": wrong.source}})
-    write_records(place / "results/definitions/small/level1.jsonl", [changed])
+    write_records(place / "results/config/definitions/small/level1.jsonl", [changed])
     assert hone("choose").exit_code == 0
     result = hone("check")
     assert result.exit_code == 1 and "failed: small/level1/1_silu_and_mul (upstream)" in result.output
@@ -144,7 +144,7 @@ def test_a_disagreement_ends_the_command_with_one(place):
 
 def test_an_existing_kernel_that_does_not_build_ends_the_stage(place):
     broken = SILU_DEFINITION.model_copy(update={"kernels": {"upstream": "no C++"}})
-    write_records(place / "results/definitions/small/level1.jsonl", [broken])
+    write_records(place / "results/config/definitions/small/level1.jsonl", [broken])
     result = hone("choose")
     assert isinstance(result.exception, MachineError) and "'upstream' was not built" in str(result.exception)
 
@@ -163,7 +163,7 @@ def test_what_cannot_be_an_operator_is_left_out_of_the_list_with_the_reason(plac
     assert hone("choose").exit_code == 0
     first, *others = WORKLOADS
     odd = first.model_copy(update={"axes": {**first.axes, "width": first.axes["width"] + 1}})
-    write_records(place / "results/workloads/small/level1.jsonl", [odd, *others])
+    write_records(place / "results/config/workloads/small/level1.jsonl", [odd, *others])
     result = hone("list")
     assert result.exit_code == 0, result.exception
     lines = result.output.splitlines()
@@ -175,15 +175,15 @@ def test_what_cannot_be_an_operator_is_left_out_of_the_list_with_the_reason(plac
 @pytest.mark.parametrize("command", ["list", "check"])
 def test_a_choice_without_its_definition_is_named(place, command):
     assert hone("choose").exit_code == 0
-    write_records(place / "results/definitions/small/level1.jsonl", DEFINITIONS[1:])
+    write_records(place / "results/config/definitions/small/level1.jsonl", DEFINITIONS[1:])
     problem = hone(command).exception
     assert isinstance(problem, RecordError) and SILU_DEFINITION.name in str(problem)
     assert "--definitions" in problem.remedy
 
 
 def test_what_cannot_be_an_operator_is_checked_at_the_sizes_of_each_workload(place):
-    write_records(place / "results/definitions/small/level1.jsonl", [TAKE_DEFINITION])
-    write_records(place / "results/workloads/small/level1.jsonl", TAKE_WORKLOADS)
+    write_records(place / "results/config/definitions/small/level1.jsonl", [TAKE_DEFINITION])
+    write_records(place / "results/config/workloads/small/level1.jsonl", TAKE_WORKLOADS)
     assert hone("choose").exit_code == 0
     listed = hone("list")
     assert f"upstream  {TAKE_DEFINITION.name}: left out, because axis taken is in no input" in listed.output

@@ -55,8 +55,8 @@ def test_an_experiment_is_screened_from_results(folder):
         prompt_digest="", completion_key="", solution=solution.id,
     )  # fmt: skip
     lost = row.model_copy(update={"sample": 3, "solution": None, "problem": "no code"})
-    write_records(folder / "results/candidates/one/m/turn0/000.jsonl", [row, lost])
-    write_records(folder / "results/solutions/one/m/turn0/000.jsonl", [solution])
+    write_records(folder / "results/config/candidates/one/m/turn0/000.jsonl", [row, lost])
+    write_records(folder / "results/config/solutions/one/m/turn0/000.jsonl", [solution])
     _, (found,) = screened("--experiment", "one", "--problems", "problems")
     assert found.name == "one/m/kb/level1/7_Add/turn0/2"
     assert (found.definition, found.forward_fits) == ("kb/level1/7_Add", False)

@@ -81,7 +81,7 @@ def inputs(plan, rule):
 def test_the_plan_is_made_of_the_files_that_the_status_looks_for(login_node):
     run, settings = login_node
     plan = run("-m", "snakemake", "-n", "--cores", "2", "--configfile", "login.yaml")
-    files = FileMap(settings)
+    files = FileMap(settings, "results/login")
     shards = [shard for name in settings.experiments for shard in files.experiments.shards(name)]
     in_rounds = [shard for shard in shards if shard.experiment in ("astra", "single", "winner")]
     questions = [asked for name in settings.experiments for asked in files.experiments.questions(name)]
@@ -95,7 +95,7 @@ def test_the_plan_is_made_of_the_files_that_the_status_looks_for(login_node):
         *(files.paths.training(stage, key) for key in keys for stage in ("training", "inference")),
         *(files.paths.graph(key.graph) for key in keys),
     }
-    found = {path for path in inputs(plan, "tables") if path.split("/")[1] in STAGES}
+    found = {path for path in inputs(plan, "tables") if path.split("/")[2] in STAGES}
     assert found == expected
     assert files.paths.archive("public") in inputs(plan, "archived")
     # Jobs behind a gate have no inputs yet.

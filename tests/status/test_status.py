@@ -42,7 +42,7 @@ from tests.analysis.trainings import Trainings
 from tests.analysis.world import answer, definition, trace
 
 MODEL = "openai-api/lab/m"
-PATHS = Paths()
+PATHS = Paths("results/test")
 VALUES = {
     "sources": {"mini": {"kind": "local", "path": "problems", "levels": {1: 2}}},
     "batch_size": 1,
@@ -78,7 +78,7 @@ def settings(**sections):
 
 def rows(config):
     """(section, kind) -> its work and estimate."""
-    files, reader = FileMap(config), Reader()
+    files, reader = FileMap(config, PATHS.results), Reader()
     rates = Rates(files, reader)
     return {
         (work.section, work.kind): (work, estimate(work, config, rates)) for work in progress(files, reader)
@@ -87,7 +87,7 @@ def rows(config):
 
 def shown(config):
     console = Console(width=160, record=True, file=open(os.devnull, "w"))  # noqa: SIM115, PTH123
-    screen.show(config, "test.yaml", console)
+    screen.show(FileMap(config, PATHS.results), "test.yaml", console)
     console.file.close()
     return console.export_text()
 
@@ -135,9 +135,9 @@ def test_a_fresh_clone_has_everything_to_do_and_no_number_is_made_up(folder):
 
 def test_pending_calls_cost_what_measured_ones_took_at_the_price():
     config = settings()
-    write_records(Path("results/answers/one/openai-api--lab--m/turn0/000.jsonl"), answers(1))
+    write_records(Path("results/test/answers/one/openai-api--lab--m/turn0/000.jsonl"), answers(1))
     for number in (1, 2):
-        write_records(Path(f"results/prompts/one/{number - 1:03d}.jsonl"), [prompt(number)])
+        write_records(Path(f"results/test/prompts/one/{number - 1:03d}.jsonl"), [prompt(number)])
     ((work, cost),) = [item for key, item in rows(config).items() if key[1] == "calls"]
     assert (work.done, work.pending.total(), work.at_most) == (2, 2, False)
     assert (cost.input_tokens, cost.output_tokens) == (200, 40)
@@ -148,23 +148,30 @@ def test_pending_calls_cost_what_measured_ones_took_at_the_price():
 
 def test_what_the_ledger_has_is_paid_for_and_measures_too():
     Ledger(Path(".hone/ledger")).put(completion(1))
-    write_records(Path("results/prompts/one/001.jsonl"), [prompt(2)])
+    write_records(Path("results/test/prompts/one/001.jsonl"), [prompt(2)])
     ((work, cost),) = [item for key, item in rows(settings()).items() if key[1] == "calls"]
     assert (work.done, work.pending.total()) == (1, 3)
     assert (cost.input_tokens, cost.unknown) == (300, 0)
+
+
+def test_what_another_run_has_measured_is_a_rate_and_not_done():
+    write_records(Path("results/other/answers/one/openai-api--lab--m/turn0/000.jsonl"), answers(1))
+    ((work, cost),) = [item for key, item in rows(settings()).items() if key[1] == "calls"]
+    assert (work.done, work.pending.total()) == (0, 4)
+    assert (cost.input_tokens, cost.unknown) == (400, 0)
 
 
 def test_a_request_that_two_experiments_share_is_pending_once():
     config = settings(experiments=dict.fromkeys(("one", "two"), VALUES["experiments"]["one"]))
     for name in ("one", "two"):
         for number in (1, 2):
-            write_records(Path(f"results/prompts/{name}/{number - 1:03d}.jsonl"), [prompt(number)])
+            write_records(Path(f"results/test/prompts/{name}/{number - 1:03d}.jsonl"), [prompt(number)])
     assert rows(config)["KernelBench", "calls"][0].pending.total() == 4
 
 
 def test_a_model_without_a_price_has_tokens_and_no_dollars():
     config = settings(llm={"services": {"lab": "http://lab/v1"}})
-    write_records(Path("results/answers/one/openai-api--lab--m/turn0/000.jsonl"), answers(1))
+    write_records(Path("results/test/answers/one/openai-api--lab--m/turn0/000.jsonl"), answers(1))
     work, cost = rows(config)["KernelBench", "calls"]
     assert (cost.input_tokens, cost.usd, cost.unknown) == (200, 0, work.pending.total())
     assert f"no price: set llm.prices.{MODEL}" in cost.basis
@@ -175,8 +182,9 @@ def test_later_turns_count_at_most_until_their_prompts_are_there():
     assert rows(config)["KernelBench", "calls"][0].pending == {"deep": 6}
     place = "deep/openai-api--lab--m/turn1"
     later = prompt(1).model_copy(update={"experiment": "deep", "turn": 1, "samples": (0,)})
-    write_records(Path(f"results/feedback/{place}/000.jsonl"), [later])
-    write_records(Path(f"results/feedback/{place}/001.jsonl"), [])  # its kernel has no verdict: it is asked no more
+    write_records(Path(f"results/test/feedback/{place}/000.jsonl"), [later])
+    # The second kernel has no verdict: it is asked no more.
+    write_records(Path(f"results/test/feedback/{place}/001.jsonl"), [])
     work, _ = rows(config)["KernelBench", "calls"]
     assert (work.pending["deep"], work.at_most) == (5, True)
 
@@ -184,7 +192,7 @@ def test_later_turns_count_at_most_until_their_prompts_are_there():
 def test_verdicts_take_gpu_time_at_the_measured_rate():
     config = settings()
     traces = [verdict(1), verdict(1, Status.MACHINE_ERROR)]
-    write_records(Path("results/traces/one/openai-api--lab--m/turn0/000.jsonl"), traces)
+    write_records(Path("results/test/traces/one/openai-api--lab--m/turn0/000.jsonl"), traces)
     work, cost = rows(config)["KernelBench", "verdicts"]
     assert (work.done, work.unresolved, work.pending.total()) == (2, 1, 2)
     assert cost.gpu_s == pytest.approx(2 * 1.0)  # the phases add up to one second; the broken one measures nothing
@@ -194,7 +202,7 @@ def test_verdicts_take_gpu_time_at_the_measured_rate():
 
 def test_verdicts_of_another_kind_of_device_measure_nothing():
     write_records(
-        Path("results/traces/one/openai-api--lab--m/turn0/000.jsonl"),
+        Path("results/test/traces/one/openai-api--lab--m/turn0/000.jsonl"),
         [verdict(1, config=settings(judge={"name": "test", "device": "cpu"}))],
     )
     assert rows(settings())["KernelBench", "verdicts"][1].unknown == 2
@@ -207,14 +215,14 @@ def test_verdicts_of_the_store_measure_where_results_have_none():
 
 def test_solutions_that_are_there_are_counted_instead_of_samples():
     solution = Solution(definition="mini/level1/1_problem", language="cuda", entry_point="launch", source="x")
-    write_records(Path("results/solutions/one/openai-api--lab--m/turn0/000.jsonl"), [solution])
+    write_records(Path("results/test/solutions/one/openai-api--lab--m/turn0/000.jsonl"), [solution])
     found = rows(settings())
     assert found["KernelBench", "builds"][0].pending.total() == 1 + 2
     assert found["KernelBench", "verdicts"][0].pending.total() == 1 + 2
 
 
 def test_unsupported_problems_are_not_waited_for():
-    write_records(Path("results/definitions/mini/level1.jsonl"), [definition(1, 2)])
+    write_records(Path("results/test/definitions/mini/level1.jsonl"), [definition(1, 2)])
     assert rows(settings())["KernelBench", "calls"][0].pending.total() == 2
 
 
@@ -260,7 +268,7 @@ def test_rounds_wait_for_suites_before_their_verdicts_can_be_counted():
         for number in range(5)
     ]
     write_records(Path(PATHS.shard("astra", MODEL, 0, "000").suites), chosen)
-    write_records(Path("results/definitions/existing/level1.jsonl"), [definition(1, 1, source="existing")])
+    write_records(Path("results/test/definitions/existing/level1.jsonl"), [definition(1, 1, source="existing")])
     verdicts = rows(config)["Astra", "verdicts"][0]
     assert (verdicts.pending.total(), verdicts.unsized) == (3 * 5, 3)
     assert "at most 15 + those of 3 kernels" in shown(config)
@@ -274,8 +282,8 @@ def test_of_rounds_whose_winner_alone_is_evaluated_two_kernels_are():
     ]
     shard = PATHS.shard("astra", MODEL, 0, "000")
     write_records(Path(shard.suites), sized[:5])
-    write_records(Path("results/workloads/existing/level1.jsonl"), sized)
-    write_records(Path("results/definitions/existing/level1.jsonl"), [definition(1, 1, source="existing")])
+    write_records(Path("results/test/workloads/existing/level1.jsonl"), sized)
+    write_records(Path("results/test/definitions/existing/level1.jsonl"), [definition(1, 1, source="existing")])
     assert rows(config)["Astra", "verdicts"][0].pending.total() == 6 * 5 + 2 * 9
     write_records(Path(shard.winners), [Solution(definition=name, language="cuda", entry_point="launch", source="x")])
     assert rows(config)["Astra", "verdicts"][0].pending.total() == 6 * 5 + 1 * 9  # none won

@@ -21,7 +21,7 @@ rule copy:
     input:
         "given/{kind}.jsonl",
     output:
-        "results/{kind}/{source}/level{level}.jsonl",
+        paths.level("{kind}"),
     wildcard_constraints:
         kind="definitions|workloads",
     shell:
@@ -30,7 +30,7 @@ rule copy:
 
 rule copy_nothing:
     output:
-        touch("results/definitions/{source}/level{level}.unsupported.jsonl"),
+        touch(paths.unsupported()),
 """
 KERNEL = """#include <cstdint>
 extern "C" void launch(const float* x, float* out, int64_t rows, int64_t cols) {{
@@ -147,7 +147,7 @@ class Rounds(Pipeline):
         (self.folder / "tiny.yaml").write_text(yaml.safe_dump(values))
 
     def path(self, stage, name, turn, batch="000"):
-        return f"results/{stage}/{name}/{MODEL.replace('/', '--')}/turn{turn}/{batch}.jsonl"
+        return f"results/tiny/{stage}/{name}/{MODEL.replace('/', '--')}/turn{turn}/{batch}.jsonl"
 
     def make(self, *targets, check=True):
         """Run for some files; returns the output."""

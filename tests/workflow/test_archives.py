@@ -22,7 +22,7 @@ class ModelNew(nn.Module):
 SOURCE = {"kind": "local", "path": "problems", "levels": {1: 2}}
 EXPERIMENT = {"method": "archive", "source": "tiny", "archive": "public", "levels": [1]}
 JUDGE = {"name": "public", "rule": "kernelbench", "timing": False, "correctness_trials": 1, "run_timeout_s": 10}
-TABLE = "results/tables/judge_agreement.csv"
+TABLE = "results/tiny/tables/judge_agreement.csv"
 RUN = "runs/one"
 CONFIG = "model_name: vendor/model\nlevel: 1\n"
 RESULTS = """{
@@ -77,7 +77,7 @@ def judged(pipeline):
 
 
 def records(pipeline, stage, kind, experiment="public"):
-    return read_records(pipeline.folder / f"results/{stage}/{experiment}/archive--public/turn0/000.jsonl", kind)
+    return read_records(pipeline.folder / f"results/tiny/{stage}/{experiment}/archive--public/turn0/000.jsonl", kind)
 
 
 def test_the_models_own_name_and_claim_come_with_each_answer(judged):

@@ -76,7 +76,7 @@ def test_one_command_goes_through_all_rounds(rounds, server):
 
 
 def test_rounds_are_measured_on_the_agents_suite(rounds):
-    (suite,) = (rounds.folder / "results/suites/team").glob("*/000.jsonl")
+    (suite,) = (rounds.folder / "results/tiny/suites/team").glob("*/000.jsonl")
     wanted = {item.id for item in read_records(suite, Workload)}
     assert len(wanted) == 2
     assert {trace.workload for turn in range(2) for trace in traces(rounds, "traces", "team", turn)} == wanted
@@ -91,7 +91,7 @@ def test_one_command_gives_tables_figures_and_pages(rounds):
     jobs = rounds.jobs(rounds.run())
     assert jobs["judge"] == 2  # the last round of each on the agents' suite, which only tables read
     assert not {*ROLES, "generate", "build", "evaluate"} & set(jobs)
-    tables = rounds.folder / "results/tables"
+    tables = rounds.folder / "results/tiny/tables"
     main = read_table("astra_main", tables)
     assert list(zip(main["kernel"], main["experiment"], strict=True)) == [
         ("Triple", "one"), ("all", "one"), ("Triple", "team"), ("all", "team")
@@ -111,13 +111,13 @@ def test_one_command_gives_tables_figures_and_pages(rounds):
 
 
 def test_pages_show_why_and_what_changed(rounds):
-    page = (rounds.folder / "results/pages/astra/team/Triple.md").read_text()
+    page = (rounds.folder / "results/tiny/pages/astra/team/Triple.md").read_text()
     assert "What planning says in round 1." in page
     assert "+    for (int64_t i = 0; i < rows * cols; ++i) out[i] = 2 * x[i];" in page
     assert f"## astra with {MODEL}" in page
-    one = (rounds.folder / "results/pages/astra/one/Triple.md").read_text()
+    one = (rounds.folder / "results/tiny/pages/astra/one/Triple.md").read_text()
     assert "Here it is." in one
-    summary = (rounds.folder / "results/summary.md").read_text()
+    summary = (rounds.folder / "results/tiny/summary.md").read_text()
     assert "[team](pages/astra/team/index.md)" in summary
 
 
@@ -161,14 +161,16 @@ def test_no_prompt_rule_reads_evaluations_or_held_out_workloads(rounds):
     asking = [(rule, files) for rule, files in jobs if rule in (*ROLES, "upstream", "extract_round", "generate")]
     assert {rule for rule, _ in asking} >= {"testing", "ask_role", "converse", "suite"}
     for rule, files in asking:
-        assert "results/evaluations/" not in files, rule
+        assert "results/tiny/evaluations/" not in files, rule
         assert "/workloads/" not in files, rule
 
 
 def test_every_answer_is_in_the_costs(rounds):
     named = set(every_answer(rounds))
     made = {
-        str(path.relative_to(rounds.folder)) for path in rounds.folder.rglob("results/**/*.jsonl") if is_answers(path)
+        str(path.relative_to(rounds.folder))
+        for path in rounds.folder.rglob("results/tiny/**/*.jsonl")
+        if is_answers(path)
     }
     assert named == made
     assert Counter(row.role for path in named for row in read_records(rounds.folder / path, Answer)) == {
@@ -177,12 +179,12 @@ def test_every_answer_is_in_the_costs(rounds):
 
 
 def is_answers(path):
-    return path.name.endswith(".answers.jsonl") or "results/answers/" in str(path)
+    return path.name.endswith(".answers.jsonl") or "results/tiny/answers/" in str(path)
 
 
 def every_answer(rounds):
     """The files that the map names for the tables of costs."""
-    made = rounds.run("--dry-run", "--forcerun", "tables", "--", "results/tables/llm_cost.csv")
+    made = rounds.run("--dry-run", "--forcerun", "tables", "--", "results/tiny/tables/llm_cost.csv")
     listed = re.search(r"^rule tables:\n\s+input: (.*)$", made, re.MULTILINE).group(1)
     return [path for path in listed.split(", ") if is_answers(rounds.folder / path)]
 
@@ -200,7 +202,7 @@ def test_notes_go_from_kernel_to_kernel_and_the_best_candidate_goes_on(tmp_path,
     }  # fmt: skip
     model = "openai-api--fake--writer"
     first, second = (
-        (tmp_path / f"results/roles/noted/{model}/turn1/planning/{batch}.prompts.jsonl").read_text()
+        (tmp_path / f"results/tiny/roles/noted/{model}/turn1/planning/{batch}.prompts.jsonl").read_text()
         for batch in ("000", "001")
     )
     assert "What experience says" not in first
@@ -212,6 +214,6 @@ def test_roles_are_asked_by_export_and_import_too(tmp_path, server):
     rounds.write({"team": {"turns": 2}}, llm={**LLM, "services": {"fake": rounds.url}})
     output = rounds.make(rounds.path("evaluations", "team", 1), check=False)
     assert "1 requests wait for their answers" in output
-    files = [str(path.relative_to(tmp_path)) for path in (tmp_path / "results/pending").rglob("*.jsonl")]
-    place = "results/pending/team/openai-api--fake--writer/turn0/testing/000"
+    files = [str(path.relative_to(tmp_path)) for path in (tmp_path / "results/tiny/pending").rglob("*.jsonl")]
+    place = "results/tiny/pending/team/openai-api--fake--writer/turn0/testing/000"
     assert sorted(files) == [f"{place}.jsonl", f"{place}.requests.jsonl"]

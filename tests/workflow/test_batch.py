@@ -35,7 +35,7 @@ def write_answer(request):
 def answer_pending(pipeline, name):
     """Answer every exported request once, in the form of the Batch API's output file; returns its lines."""
     lines = []
-    for file in sorted((pipeline.folder / "results/pending").rglob("*.requests.jsonl")):
+    for file in sorted((pipeline.folder / "results/tiny/pending").rglob("*.requests.jsonl")):
         for request in read_records(file, LLMRequest):
             message = {"role": "assistant", "content": write_answer(request)}
             body = {
@@ -72,14 +72,14 @@ def test_three_turns_are_answered_from_outside(pipeline):
         assert status == 0, report
         assert f"imported {new}, already in the ledger {known}" in report
         known += new
-    pipeline.run("--", "results/tables/kernelbench_refinement.csv")
-    with (pipeline.folder / "results/tables/kernelbench_refinement.csv").open() as file:
+    pipeline.run("--", "results/tiny/tables/kernelbench_refinement.csv")
+    with (pipeline.folder / "results/tiny/tables/kernelbench_refinement.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["p"] == "0.0" and row["subset"] == "all"]
     assert {row["turn"]: float(row["fast_p"]) for row in rows} == {"0": 0.5, "1": 1.0, "2": 1.0}
 
 
 def test_the_costs_are_those_of_the_five_answers(pipeline):
-    with (pipeline.folder / "results/tables/llm_cost.csv").open() as file:
+    with (pipeline.folder / "results/tiny/tables/llm_cost.csv").open() as file:
         (row,) = csv.DictReader(file)
     assert (row["calls"], float(row["input_tokens"]), float(row["output_tokens"])) == ("5", 5000, 500)
     assert float(row["cost_usd"]) == pytest.approx(5 * (1000 * 1.0 + 100 * 10.0) / 1e6)

@@ -23,7 +23,7 @@ FILES = {
     "elsewhere.cpp": f"// definition: miniature/level1/1_Swish\n{CODE}",
 }
 SOURCE = {"kind": "local", "path": "resources/problems/miniature", "levels": {1: 8, 2: 2, 3: 2}}
-TABLE = "results/tables/judge_exploits.csv"
+TABLE = "results/tiny/tables/judge_exploits.csv"
 EXPERIMENT = {
     "method": "files", "source": "miniature", "levels": [1], "problems": ["level1/2"], "files": "kernels",
 }  # fmt: skip
@@ -44,8 +44,8 @@ def judged(pipeline):
 def verdicts(pipeline):
     """File name -> trace."""
     place = "files/reference--model/turn0/000.jsonl"
-    traces = {trace.solution: trace for trace in read_records(pipeline.folder / "results/traces" / place, Trace)}
-    rows = read_records(pipeline.folder / "results/candidates" / place, Candidate)
+    traces = {trace.solution: trace for trace in read_records(pipeline.folder / "results/tiny/traces" / place, Trace)}
+    rows = read_records(pipeline.folder / "results/tiny/candidates" / place, Candidate)
     return {row.label: traces[row.solution] for row in rows}
 
 

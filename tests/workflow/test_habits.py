@@ -41,12 +41,12 @@ def checkout(tmp_path):
 def behind_gate(checkout):
     """Two trainings of a graph whose gate has passed."""
     (checkout / "mine.yaml").write_text(TRAININGS)
-    graph = checkout / "results/graphs/communities"
+    graph = checkout / "results/mine/graphs/communities"
     graph.mkdir(parents=True)
     for name in ("indptr", "indices", "features", "labels", "train", "valid", "test"):
         (graph / f"{name}.npy").touch()
     (graph / "graph.json").touch()
-    gate = checkout / "results/gates/graphs/communities.done"
+    gate = checkout / "results/mine/gates/graphs/communities.done"
     gate.parent.mkdir(parents=True)
     gate.touch()
     return checkout
@@ -93,7 +93,7 @@ def test_a_target_ends_with_its_stage(checkout, target, last, left_out):
 def test_a_target_reaches_behind_a_gate_that_has_passed(behind_gate):
     jobs = planned(behind_gate, "networks", "--configfile", "mine.yaml")
     assert jobs == {"train": 2, "networks": 1, "total": 3}
-    record = "results/training/first/communities/sage/plain/gpus1/seed0.json"
+    record = "results/mine/training/first/communities/sage/plain/gpus1/seed0.json"
     assert planned(behind_gate, record, "--configfile", "mine.yaml") == {"train": 1, "total": 1}
     assert planned(behind_gate, "--configfile", "mine.yaml", "--until", record) == {"train": 1, "total": 1}
 

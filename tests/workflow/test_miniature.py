@@ -22,15 +22,16 @@ def miniature(tmp_path_factory):
 
 
 def rows(pipeline, table):
-    with (pipeline.folder / f"results/tables/{table}.csv").open() as file:
+    with (pipeline.folder / f"results/config/tables/{table}.csv").open() as file:
         return list(csv.DictReader(file))
 
 
 def verdicts(pipeline, experiment):
     """(definition, turn, sample) -> status, `no_code` for answers without code."""
     found = {}
-    for file in pipeline.folder.glob(f"results/candidates/{experiment}/*/turn*/*.jsonl"):
-        traces = pipeline.folder / "results/traces" / file.relative_to(pipeline.folder / "results/candidates")
+    results = pipeline.folder / "results/config"
+    for file in results.glob(f"candidates/{experiment}/*/turn*/*.jsonl"):
+        traces = results / "traces" / file.relative_to(results / "candidates")
         by_solution = {trace.solution: trace.status.value for trace in read_records(traces, Trace)}
         for row in read_records(file, Candidate):
             key = (row.definition, row.turn, row.sample)
@@ -39,7 +40,7 @@ def verdicts(pipeline, experiment):
 
 
 def test_every_verdict_is_resolved(miniature):
-    files = miniature.folder.glob("results/traces/**/*.jsonl")
+    files = miniature.folder.glob("results/config/traces/**/*.jsonl")
     traces = [trace for file in files for trace in read_records(file, Trace)]
     assert [trace.detail for trace in traces if not trace.status.resolved] == []
 
@@ -109,7 +110,7 @@ def test_every_figure_is_drawn(miniature):
     for file in sorted((ROOT / "workflow/rules").glob("paper.smk")):
         names = re.search(r"FIGURES = \[(.*?)\]", file.read_text(), re.DOTALL).group(1)
         for name in re.findall(r'"(\w+)"', names):
-            content = (miniature.folder / f"results/figures/{name}.svg").read_text()
+            content = (miniature.folder / f"results/config/figures/{name}.svg").read_text()
             assert "<svg" in content
             assert "no rows" not in content
             assert {key for key, said in NOTICES.items() if said in content} == NOTICES.keys() & {name}

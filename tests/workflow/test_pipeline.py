@@ -12,17 +12,17 @@ from dataclasses import replace
 from hone.files import read_records
 from hone.records import Candidate, Status, Trace
 
-TABLES = ("--", "results/tables/llm_cost.csv")
+TABLES = ("--", "results/tiny/tables/llm_cost.csv")
 """The target of runs whose figures nobody looks at: all tables, which are made together."""
 
 
 def table(pipeline, name):
-    with (pipeline.folder / f"results/tables/{name}.csv").open() as file:
+    with (pipeline.folder / f"results/tiny/tables/{name}.csv").open() as file:
         return list(csv.DictReader(file))
 
 
 def traces(pipeline, experiment):
-    files = sorted(pipeline.folder.glob(f"results/traces/{experiment}/*/turn*/*.jsonl"))
+    files = sorted(pipeline.folder.glob(f"results/tiny/traces/{experiment}/*/turn*/*.jsonl"))
     return [trace for file in files for trace in read_records(file, Trace)]
 
 
@@ -30,7 +30,7 @@ def test_one_command_makes_everything(pipeline):
     jobs = pipeline.jobs(pipeline.run())
     assert jobs["generate"] == 3  # one shot, and two turns
     assert jobs["judge"] == 4
-    assert (pipeline.folder / "results/summary.md").is_file()
+    assert (pipeline.folder / "results/tiny/summary.md").is_file()
     assert all(trace.status is Status.PASSED for trace in traces(pipeline, "gold"))
     assert Counter(trace.status for trace in traces(pipeline, "one")) == {
         Status.PASSED: 1, Status.COMPILE_ERROR: 1, Status.WRONG_VALUE: 1,
@@ -38,7 +38,7 @@ def test_one_command_makes_everything(pipeline):
 
 
 def test_an_answer_without_code_stays_in_the_denominator(pipeline):
-    rows = read_records(pipeline.folder / "results/candidates/one/recorded--tiny/turn0/000.jsonl", Candidate)
+    rows = read_records(pipeline.folder / "results/tiny/candidates/one/recorded--tiny/turn0/000.jsonl", Candidate)
     assert [row.problem for row in rows if row.solution is None] == ["no code block defines launch"]
     zero = [row for row in table(pipeline, "kernelbench_fast_p") if row["experiment"] == "one" and row["p"] == "0.0"]
     assert {row["n"] for row in zero if row["level"] == "1"} == {"2"}
@@ -52,10 +52,17 @@ def test_a_second_run_has_nothing_to_do(pipeline):
     assert "last made with" not in output
 
 
-def test_another_config_is_warned_about(pipeline):
+def test_another_config_has_a_folder_of_its_own(pipeline):
     shutil.copy(pipeline.folder / "tiny.yaml", pipeline.folder / "other.yaml")
     output = replace(pipeline, configs=("other.yaml",)).run("--dry-run")
-    assert "results/ was last made with tiny.yaml; this is other.yaml" in output
+    assert "last made with" not in output
+    assert "results/other/tables" in output
+    assert "results/tiny/" not in output
+
+
+def test_another_config_under_the_same_name_is_warned_about(pipeline):
+    output = replace(pipeline, configs=("other.yaml",)).run("--dry-run", "--config", "run=tiny")
+    assert "results/tiny was last made with tiny.yaml; this is other.yaml" in output
 
 
 def test_a_prompt_edit_that_gives_the_same_kernels_judges_nothing(pipeline):

@@ -23,10 +23,11 @@ LOOP = {
 }  # fmt: skip
 OPERATORS = {"one_shot": "sample_neighbours", "zero_shot": "gather_rows"}
 """Method, so prompt, of an operator's experiment; the loop's system runs the first alone."""
-SELECTED = "results/training/selected/few/sage/pipelined/gpus1/seed0.json"
-CHOICE = "results/selected/ops/sample_neighbours.json"
-TRAINED = ["results/gates/selected/ops/sample_neighbours.done", SELECTED]
-TABLES = ["results/tables/kernelbench_fast_p.csv", "results/figures/kernelbench_fast_p.svg", "results/summary.md"]
+SELECTED = "results/tiny/training/selected/few/sage/pipelined/gpus1/seed0.json"
+CHOICE = "results/tiny/selected/ops/sample_neighbours.json"
+TRAINED = ["results/tiny/gates/selected/ops/sample_neighbours.done", SELECTED]
+NAMES = ["tables/kernelbench_fast_p.csv", "figures/kernelbench_fast_p.svg", "summary.md"]
+TABLES = [f"results/tiny/{name}" for name in NAMES]
 
 
 def config():
@@ -88,11 +89,11 @@ def chain(method, batch):
     """The files of one operator's experiment, from its prompt to its kernel."""
     places = ["prompts/{}/{}", "answers/{}/recorded--none/turn0/{}", "candidates/{}/recorded--none/turn0/{}"]
     places += ["builds/{}/recorded--none/turn0/{}", "traces/{}/recorded--none/turn0/{}"]
-    found = [f"results/{place.format(method, batch)}.jsonl" for place in places]
+    found = [f"results/tiny/{place.format(method, batch)}.jsonl" for place in places]
     return [
         *found,
-        f"results/gates/{method}/recorded--none/turn0.done",
-        f"results/selected/ops/{OPERATORS[method]}.json",
+        f"results/tiny/gates/{method}/recorded--none/turn0.done",
+        f"results/tiny/selected/ops/{OPERATORS[method]}.json",
     ]
 
 

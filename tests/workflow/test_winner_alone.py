@@ -13,7 +13,7 @@ from tests.workflow.rounds import FAST, MODEL, OTHER, SLOW, Server, make_pipelin
 
 SLUG = MODEL.replace("/", "--")
 RUNS = {"every": {}, "alone": {"astra": {"evaluate": "winner"}}}
-EVALUATED = f"results/evaluations/alone/{SLUG}/winner/000.jsonl"
+EVALUATED = f"results/tiny/evaluations/alone/{SLUG}/winner/000.jsonl"
 
 
 def write_code(prompt, number):
@@ -44,19 +44,20 @@ def test_the_report_is_the_same_from_one_evaluation_instead_of_three(rounds):
     jobs = rounds.jobs(rounds.run())
     assert (jobs["evaluate"], jobs["winner"], jobs["evaluate_winner"]) == (3, 1, 1)
     found = read_records(rounds.folder / EVALUATED, Trace)
-    chosen = read_records(rounds.folder / f"results/winners/alone/{SLUG}/000.jsonl", Solution)
+    chosen = read_records(rounds.folder / f"results/tiny/winners/alone/{SLUG}/000.jsonl", Solution)
     assert sorted(item.source for item in chosen) == sorted([SLOW, FAST])
     assert {trace.solution for trace in found} == {item.id for item in chosen}
     assert len(found) == 2 * 3  # held-out workloads included
-    assert {path.parent.name for path in (rounds.folder / "results/evaluations/alone").rglob("*.jsonl")} == {"winner"}
-    tables = rounds.folder / "results/tables"
+    evaluated = (rounds.folder / "results/tiny/evaluations/alone").rglob("*.jsonl")
+    assert {path.parent.name for path in evaluated} == {"winner"}
+    tables = rounds.folder / "results/tiny/tables"
     main = read_table("astra_main", tables)
     every, alone = (main[main["experiment"] == name].reset_index(drop=True) for name in RUNS)
     assert alone["winner"].tolist() == ["turn 1, sample 0", ""]  # the second row is over all kernels
     pd.testing.assert_frame_equal(every.drop(columns="experiment"), alone.drop(columns="experiment"))
     versions = read_table("astra_rounds", tables)
     assert versions[versions["experiment"] == "alone"]["status"].tolist() == ["passed", "passed", "not_evaluated"]
-    assert "not evaluated" in (rounds.folder / "results/pages/astra/alone/Triple.md").read_text()
+    assert "not evaluated" in (rounds.folder / "results/tiny/pages/astra/alone/Triple.md").read_text()
 
 
 def test_a_second_run_has_nothing_to_do(rounds):
@@ -72,6 +73,7 @@ def test_an_equal_choice_evaluates_nothing(rounds):
 def test_another_winner_is_evaluated(rounds):
     jobs = edit(rounds, "Multiply from the right.\n")
     assert (jobs["winner"], jobs["evaluate_winner"]) == (1, 1)
-    found = {item.source for item in read_records(rounds.folder / f"results/winners/alone/{SLUG}/000.jsonl", Solution)}
+    winners = rounds.folder / f"results/tiny/winners/alone/{SLUG}/000.jsonl"
+    found = {item.source for item in read_records(winners, Solution)}
     assert found == {SLOW, OTHER}
     assert "Nothing to be done" in rounds.make(EVALUATED)

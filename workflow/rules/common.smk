@@ -9,7 +9,7 @@ from hone.llm.names import parse_model
 from hone.methods.render import prompt_files
 from hone.methods.templates import PROMPTS
 
-files = FileMap(settings)
+files = FileMap(settings, str(RUN))
 paths, kinds = files.paths, files.kinds
 SHARD, TURN0 = paths.shard(), paths.shard(turn=0)
 # A batch's own problems, and all workloads of theirs, held-out ones included.

@@ -11,7 +11,7 @@ from hone.errors import HoneError
 from hone.files import require_writable
 from hone.locks import forget_dead_runs
 from hone.references import checked
-from hone.results import made_with_others, remember
+from hone.runs import RESULTS, made_with_others, remember, run_name
 
 CONFIGS = [os.path.relpath(path) for path in workflow.configfiles]
 
@@ -19,12 +19,13 @@ try:
     if workflow.is_main_process:
         check_files(map(Path, CONFIGS))
     settings = checked(config, where=", ".join(CONFIGS) or "config")
-    for folder in ("results", settings.paths.ledger, settings.paths.store):
+    RUN = RESULTS / run_name(settings, CONFIGS)
+    for folder in (RUN, settings.paths.ledger, settings.paths.store):
         require_writable(Path(folder))
 except HoneError as error:
     raise WorkflowError(str(error))
 
-if workflow.is_main_process and (warning := made_with_others(CONFIGS)):
+if workflow.is_main_process and (warning := made_with_others(CONFIGS, RUN)):
     logger.warning(warning)
 
 # Held until this process ends, so that a run that was killed does not lock out the next, nor do jobs that outlive it.

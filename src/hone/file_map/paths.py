@@ -63,8 +63,8 @@ class Shard:
 class Paths:
     """The files of one run of the pipeline."""
 
-    results: str = "results"
-    """The folder that holds them."""
+    results: str
+    """The folder that holds them, such as `results/paper`."""
 
     def shard(self, *place: Any, **parts: Any) -> Shard:
         """Experiment, model, turn and batch, by place or by name."""

@@ -10,9 +10,10 @@ from hone.file_map.trainings import TrainingFiles
 
 
 class FileMap:
-    """A config's files, below one folder."""
+    """A config's files, all in the folder of its run."""
 
-    def __init__(self, settings: Settings, results: str = "results") -> None:
+    def __init__(self, settings: Settings, results: str) -> None:
+        """`results` is the folder of the run, such as `results/paper`."""
         self.settings = settings
         self.paths = Paths(results)
         self.kinds = Kinds.of(settings)

@@ -116,7 +116,7 @@ def unanswered(requests: Sequence[Path], ledger: Ledger, model: str = "") -> lis
     if len(models) > 1:
         raise ConfigError(
             f"requests of several models wait: {', '.join(models)}",
-            where="results/pending",
+            where="exported requests",
             remedy="write one file for each, with --model",
         )
     return waiting

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from hone.config import model_slug
 from hone.config_trainings import TrainingKey
 from hone.file_map import FileMap
-from hone.file_map.paths import training_job
+from hone.file_map.paths import Paths, training_job
 from hone.llm.ledger import Ledger, read_entry
 from hone.llm.names import config_name
 from hone.records import Usage
@@ -134,7 +134,7 @@ class Rates:
             run = self._reader.one(path, TrainingView)
             if run is not None and run.device == device and run.epochs:
                 # A job that went on after an interrupt was shorter than its epochs.
-                measured_s = max(self._job_s(run), sum(epoch.epoch_s for epoch in run.epochs))
+                measured_s = max(_job_s(path, run), sum(epoch.epoch_s for epoch in run.epochs))
                 mean.add(measured_s / len(run.epochs), run.environment.device)
         return mean if mean.n else None
 
@@ -190,16 +190,8 @@ class Rates:
         return self._in_store
 
     def _files(self, stage: str, pattern: str) -> list[Path]:
-        return sorted(Path(self._paths.results, stage).glob(pattern))
-
-    def _job_s(self, run: TrainingView) -> float:
-        """Wall seconds of a training's job, by Snakemake's own clock; 0 where it was not taken."""
-        key = TrainingKey(run.training, run.graph, run.model, run.system, run.gpus, run.seed)
-        try:
-            with Path(self._paths.benchmark(f"train/{training_job(key)}")).open(encoding="utf-8", newline="") as file:
-                return max((float(row["s"]) for row in csv.DictReader(file, delimiter="\t")), default=0.0)
-        except (OSError, ValueError, KeyError):
-            return 0.0
+        """Of all runs in `results/`: what one has measured serves the others."""
+        return sorted(Path(self._paths.results).parent.glob(f"*/{stage}/{pattern}"))
 
 
 def _by_source(rows: Iterable[TraceView]) -> dict[tuple[str, str], Mean]:
@@ -210,3 +202,14 @@ def _by_source(rows: Iterable[TraceView]) -> dict[tuple[str, str], Mean]:
             source = row.definition.partition("/")[0]
             found[source, row.protocol.device].add(sum(row.phase_s.values()), row.environment.device)
     return dict(found)
+
+
+def _job_s(file: Path, run: TrainingView) -> float:
+    """Wall seconds of the job that wrote a training's record, by Snakemake's own clock; 0 where it was not taken."""
+    job = training_job(TrainingKey(run.training, run.graph, run.model, run.system, run.gpus, run.seed))
+    folder = file.parents[len(Path(job).parts)]
+    try:
+        with Path(Paths(str(folder)).benchmark(f"train/{job}")).open(encoding="utf-8", newline="") as times:
+            return max((float(row["s"]) for row in csv.DictReader(times, delimiter="\t")), default=0.0)
+    except (OSError, ValueError, KeyError):
+        return 0.0

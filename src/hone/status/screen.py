@@ -25,9 +25,9 @@ NOTE = (
 STALE = "A changed config, prompt or module makes finished work stale: `snakemake -n` says which."
 
 
-def show(settings: Settings, name: str, console: Console | None = None) -> None:
+def show(files: FileMap, name: str, console: Console | None = None) -> None:
     """Print what is done, pending and needed; `name` is the config's. Raises RecordError, ProviderError."""
-    files, reader = FileMap(settings), Reader()
+    settings, reader = files.settings, Reader()
     rates = Rates(files, reader)
     rows = [(work, estimate(work, settings, rates)) for work in progress(files, reader)]
     # A file or a pipe has no width of its own.
