@@ -14,7 +14,6 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
 
-from hone import runs
 from hone.config_archives import Archive
 from hone.config_errors import explain
 from hone.config_files import read_values
@@ -39,6 +38,7 @@ Numbers = Collection[tuple[int, int]]
 """(level, number) pairs of a batch."""
 
 IDENTIFIER = r"^[a-z][a-z0-9_]*$"
+RUN_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$"
 
 
 class Rounds(Section):
@@ -221,7 +221,7 @@ class Analysis(Section):
 class Settings(Section):
     """The whole config."""
 
-    run: str | None = Field(None, pattern=f"^{runs.NAME}$", exclude=True)
+    run: str | None = Field(None, pattern=RUN_NAME, exclude=True)
     """Name of the folder in `results/` that all of it is made in; absent: the config file's name."""
     sources: dict[str, Source] = Field(default_factory=dict)
     """Where problems and existing kernels come from; a config with trainings alone needs none."""

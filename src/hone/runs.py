@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 RESULTS = Path("results")
 DEFAULT_RUN = RESULTS / "config"
 """The folder of config/config.yaml."""
-NAME = r"[A-Za-z0-9][A-Za-z0-9_.+-]*"
 
 
 def run_name(settings: Settings, configs: Sequence[str | Path]) -> str:
     """The config's `run:`, else the names of its files without `.yaml`; raises ConfigError where these are unfit."""
+    from hone.config import RUN_NAME
+
     if settings.run is not None:
         return settings.run
     name = "+".join(Path(config).stem for config in configs) or DEFAULT_RUN.name
-    if not re.fullmatch(NAME, name):
+    if not re.fullmatch(RUN_NAME, name):
         remedy = "write `run: <name>` in it, of letters, digits and _ . + -"
         where = " ".join(map(str, configs))
         raise ConfigError(f"'{name}' cannot name a folder of results/", where=where, remedy=remedy)
