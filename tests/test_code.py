@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hone import code
-from hone.code import code_digest, commit, text_digest
+from hone.code import code_digest, commit, imported, stage_digest, text_digest
 from hone.errors import ConfigError
 from hone.stage import reported
 
@@ -46,6 +46,69 @@ def test_what_is_left_out_changes_nothing(package):
     code_digest.cache_clear()
     assert code_digest("judge", "records", without=("judge/child",)) == before
     assert code_digest("judge", "records") != before
+
+
+@pytest.fixture
+def stages(package):
+    """A package whose stage imports one module at its top, one inside a function, and one in several lines."""
+    (package / "errors.py").write_text("e = 1\n")
+    (package / "lazy.py").write_text("z = 1\n")
+    (package / "judge/__init__.py").write_text("")
+    (package / "judge/child/__init__.py").write_text("")
+    (package / "judge/stages.py").write_text(
+        "from hone.errors import e\nfrom hone.judge.child import (\n    run,\n)\n\n\n"
+        "def judge():\n    from hone.lazy import z\n"
+    )
+    code._imports.cache_clear()
+    yield package
+    stage_digest.cache_clear()
+    code._imports.cache_clear()
+
+
+def test_a_stages_digest_follows_its_imports(stages):
+    assert {file.name for file in imported("judge.stages")} == {"stages.py", "run.py", "lazy.py"}
+    before = stage_digest("judge.stages")
+    for name, counts in (("lazy.py", True), ("judge/child/run.py", True), ("records.py", False), ("errors.py", False)):
+        (stages / name).write_text("changed = 1\n")
+        stage_digest.cache_clear()
+        after = stage_digest("judge.stages")
+        assert (after != before) is counts, name
+        before = after
+
+
+def test_a_stage_that_is_not_there_is_an_error(stages):
+    with pytest.raises(FileNotFoundError):
+        stage_digest("judge.stage")
+
+
+STAGES = sorted(
+    {
+        name
+        for file in Path("workflow/rules").glob("*.smk")
+        for name in re.findall(r'stage_digest\("([\w.]+)"', file.read_text())
+    }
+)
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_every_import_of_a_stage_is_seen(name):
+    """As Python reads them, beside how `imported` does."""
+    for file in imported(name):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                assert not any(alias.name.startswith("hone") for alias in node.names), file
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("hone"):
+                known = {path.relative_to(code.ROOT).with_suffix("") for path in code._imports(file)}
+                module = Path(*node.module.split(".")[1:])
+                each = {module / alias.name for alias in node.names} | {module, module / "__init__"}
+                assert known & each, (file, node.module)
+
+
+@pytest.mark.parametrize("name", [name for name in STAGES if name != "sources.stages"])
+def test_a_stage_starts_no_module_that_it_does_not_import(name):
+    """A child process's module is run by its name or path, which no import shows."""
+    texts = {file: file.read_text() for file in imported(name)}
+    assert [file for file, text in texts.items() if re.search(r"_child|\"-m\"|sys\.executable", text)] == []
 
 
 def imports_of(file):

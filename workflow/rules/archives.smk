@@ -17,13 +17,7 @@ rule fetch_archive:
         archive=lambda wildcards: settings.archives[wildcards.archive].model_dump(
             mode="json"
         ),
-        code=code_digest(
-            "config_archives",
-            "records",
-            "sources/archives",
-            "sources/git",
-            "sources/stages",
-        ),
+        code=stage_digest("sources.archives.stages"),
     script:
         "../scripts/fetch_archive.py"
 
@@ -52,12 +46,6 @@ rule archived:
     params:
         experiment=experiment_params(*SELECTION, "archive"),
         batch=batch_numbers,
-        code=code_digest(
-            "methods/archive",
-            "methods/extract",
-            "methods/stages",
-            "records",
-            "sources/archives/answer",
-        ),
+        code=stage_digest("methods.stages"),
     script:
         "../scripts/archived.py"

@@ -7,7 +7,6 @@
 # What a round is told comes from attempts, solutions, builds and traces over the agents' own suite. Evaluations, on all
 # workloads, are read by tables alone.
 ROUND = (*SELECTION, "language", "samples", "turns", "hardware", "astra")
-ROLE_CODE = ("methods", "launcher", "records", "sources/workloads")
 
 
 rule show_workloads:
@@ -22,7 +21,7 @@ rule show_workloads:
     conda:
         "../../envs/hone.yaml"
     params:
-        code=code_digest("records", "sources/stages", "sources/workloads"),
+        code=stage_digest("sources.stages"),
     script:
         "../scripts/show_workloads.py"
 
@@ -46,7 +45,7 @@ rule upstream:
         experiment=experiment_params(*ROUND),
         batch=batch_numbers,
         model=model_name,
-        code=code_digest("build/kernels", "methods", "records"),
+        code=stage_digest("methods.astra.stages"),
     script:
         "../scripts/upstream.py"
 
@@ -71,7 +70,7 @@ rule testing:
     params:
         experiment=experiment_params(*ROUND),
         batch=batch_numbers,
-        code=code_digest(*ROLE_CODE),
+        code=stage_digest("methods.astra.stages"),
     script:
         "../scripts/testing.py"
 
@@ -95,7 +94,7 @@ rule suite:
     conda:
         "../../envs/hone.yaml"
     params:
-        code=code_digest(*ROLE_CODE),
+        code=stage_digest("methods.astra.stages"),
     script:
         "../scripts/suite.py"
 
@@ -139,7 +138,7 @@ rule ask_role:
         "../../envs/hone.yaml"
     params:
         experiment=experiment_params(*ROUND),
-        code=code_digest(*ROLE_CODE),
+        code=stage_digest("methods.astra.stages"),
     script:
         "../scripts/role.py"
 
@@ -166,7 +165,7 @@ rule converse:
         "../../envs/hone.yaml"
     params:
         experiment=experiment_params(*ROUND),
-        code=code_digest(*ROLE_CODE),
+        code=stage_digest("methods.astra.stages"),
     script:
         "../scripts/converse.py"
 
@@ -190,7 +189,7 @@ rule extract_round:
         "../../envs/hone.yaml"
     params:
         experiment=experiment_params("method", "language"),
-        code=code_digest("methods", "records"),
+        code=stage_digest("methods.astra.stages"),
     script:
         "../scripts/extract_round.py"
 
@@ -237,7 +236,7 @@ rule winner:
     conda:
         "../../envs/hone.yaml"
     params:
-        code=code_digest("methods/astra", "records", "winners"),
+        code=stage_digest("winners"),
     script:
         "../scripts/winner.py"
 

@@ -18,7 +18,7 @@ rule select_batch:
         "../../envs/hone.yaml"
     params:
         batch=batch_numbers,
-        code=code_digest("records", "sources/stages"),
+        code=stage_digest("sources.stages"),
     script:
         "../scripts/select_batch.py"
 
@@ -40,7 +40,7 @@ rule render:
     params:
         experiment=experiment_params(*SELECTION, "language", "samples", "hardware"),
         batch=batch_numbers,
-        code=code_digest("methods", "launcher", "records", "sources/workloads"),
+        code=stage_digest("methods.stages"),
     script:
         "../scripts/render.py"
 
@@ -70,7 +70,7 @@ rule render_next:
             *SELECTION, "language", "samples", "hardware", "feedback", "turns"
         ),
         batch=batch_numbers,
-        code=code_digest("methods", "launcher", "records", "sources/workloads"),
+        code=stage_digest("methods.stages"),
     script:
         "../scripts/render_next.py"
 
@@ -117,7 +117,7 @@ if kinds.prompted:
             "../../envs/hone.yaml"
         params:
             experiment=experiment_params("method", "language"),
-            code=code_digest("methods", "records"),
+            code=stage_digest("methods.stages"),
         script:
             "../scripts/extract.py"
 
@@ -142,9 +142,7 @@ if kinds.gold:
             experiment=experiment_params(*SELECTION),
             batch=batch_numbers,
             model=model_name,
-            code=code_digest(
-                "judge/gold", "methods/render", "methods/stages", "records"
-            ),
+            code=stage_digest("methods.stages"),
         script:
             "../scripts/gold.py"
 
@@ -172,9 +170,7 @@ if kinds.files:
             experiment=experiment_params(*SELECTION, "files"),
             batch=batch_numbers,
             model=model_name,
-            code=code_digest(
-                "methods/files", "methods/extract", "methods/stages", "records"
-            ),
+            code=stage_digest("methods.stages"),
         script:
             "../scripts/files.py"
 

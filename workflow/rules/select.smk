@@ -50,13 +50,7 @@ rule select:
     conda:
         "../../envs/hone.yaml"
     params:
-        code=code_digest(
-            "operators/select",
-            "operators/choose",
-            "analysis/metrics",
-            "records",
-            "sources/workloads",
-        ),
+        code=stage_digest("operators.select"),
     script:
         "../scripts/select_kernel.py"
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.config import parse_archive
-from hone.sources.stages import fetch_archive
+from hone.sources.archives.stages import fetch_archive
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -1,4 +1,4 @@
-"""The stages of problems, existing kernels and archives as functions of files."""
+"""The stages of problems and existing kernels as functions of files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hone.config import Numbers
-from hone.config_archives import Archive
 from hone.config_sources import Source
 from hone.errors import located
 from hone.files import read_all, read_records, write_records
@@ -24,16 +23,6 @@ def fetch_problems(name: str, source: Source, output: Path) -> None:
             write_records(output, fetch_kernels(name, source))
         else:
             write_records(output, fetch(name, source))
-
-
-def fetch_archive(name: str, archive: Archive, *, answers: Path, skipped: Path) -> None:
-    """An archive's answers as they were published, and those that are left out; raises SourceError."""
-    from hone.sources.archives.fetch import fetch
-
-    with located(f"archives.{name}"):
-        found, left_out = fetch(name, archive)
-    write_records(answers, found)
-    write_records(skipped, left_out)
 
 
 def define_level(
