@@ -117,10 +117,10 @@ def sanitize(
 ) -> None:
     """Run chosen kernels under NVIDIA's compute-sanitizer on their workloads: bad accesses, races, unwritten memory."""
     from hone.config import read
+    from hone.csv_table import table_lines
     from hone.operators import stage
     from hone.operators.sanitize import COLUMNS, unclean
     from hone.operators.sanitize import sanitize as run_tools
-    from hone.trials.table import table_lines
 
     rows = run_tools(
         choices, stage.record_files(definitions), stage.record_files(workloads),

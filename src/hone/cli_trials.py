@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from hone.cli_options import DEFAULT_CONFIG, RUN, ConfigFile, in_run
+from hone.csv_table import Row, table_lines, write_table
 from hone.errors import ConfigError
 from hone.scratch import ScratchFolder
-from hone.trials.table import Row, table_lines, write_table
 
 app = typer.Typer(
     no_args_is_help=True, help="Try the judge itself: containment, kills, public-harness, profiler, upstream."

@@ -8,7 +8,7 @@ from hone.analysis.device_roofline import KernelTime, read_kernel_times, rooflin
 from hone.analysis.render import read_table, to_frame
 from hone.analysis.salient_tables import TIMELINE_BATCHES, breakdown_rows, ladder_rows, scaling_rows, timeline_rows
 from hone.analysis.schema import TABLES
-from hone.trials.table import write_table as write_trial_table
+from hone.csv_table import write_table as write_trial_table
 
 from .trainings import Trainings, graph, kernel_time, spans
 

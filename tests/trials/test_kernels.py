@@ -4,9 +4,9 @@ import csv
 
 import pytest
 
+from hone.csv_table import table_lines, write_table
 from hone.errors import ConfigError
 from hone.trials.kernels import expand, open_bench
-from hone.trials.table import table_lines, write_table
 
 
 def test_a_folder_a_file_and_a_pattern_name_each_kernel_once(place):

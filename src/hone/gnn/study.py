@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from hone.code import commit
+from hone.csv_table import Row, write_table
 from hone.errors import ConfigError
 from hone.gnn.sampling.design import BOOKKEEPING, MAPS, Design
-from hone.trials.table import Row, write_table
 
 if TYPE_CHECKING:
     from hone.gnn.graph import Graph

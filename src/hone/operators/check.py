@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from hone.csv_table import Row
 from hone.judge.child.models import flatten
 from hone.judge.device.cuda.checks import DeviceTally
 from hone.operators.binding import Binding
@@ -21,7 +22,6 @@ from hone.operators.operator import Operator
 from hone.operators.replacement import CompiledFunction, Replacement
 from hone.operators.values import ReferenceCalls, copied, written
 from hone.records import Tolerance, Workload
-from hone.trials.table import Row
 
 COLUMNS = (
     "kernel", "kernel_set", "solution", "workload", "dtype", "held_out", "against", "max_abs_error", "agrees", "detail",

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 
+from hone.csv_table import Row, write_table
 from hone.errors import ConfigError, MachineError, RecordError
 from hone.files import read_all, write_text
 from hone.judge.layout import ITEM_BYTES
@@ -27,7 +28,6 @@ from hone.operators.stage import KERNEL_SETS, by_name, chosen_kernels
 from hone.records import Definition, Language, Workload
 from hone.sources.workloads import group
 from hone.trials.harness import run_watched
-from hone.trials.table import Row, write_table
 
 COLUMNS = (
     "kernel", "kernel_set", "solution", "tool", "workloads", "left_out", "findings", "clean", "seconds", "detail",

@@ -146,8 +146,8 @@ def check(
 
     `library`: registers the package's own compiled functions as PyTorch operators, in the namespace of its file name.
     """
+    from hone.csv_table import Row, write_table
     from hone.operators import check as checking
-    from hone.trials.table import Row, write_table
 
     # Each is called at the sizes of one workload, so that nothing has to be learnt from all of them.
     loaded = load_operators(choices, definitions, (), store=store, entries=entries, kernel_sets=kernel_sets)

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hone.analysis.metrics import paired_ratio_interval
+from hone.csv_table import Row
 from hone.trials.decoder_timing import median_interval
-from hone.trials.table import Row
 
 LAYER_COLUMNS = (
     "tokens", "dtype", "kernel_set", "operators", "layer_us", "low_us", "high_us", "kernels_share", "predicted_gain",

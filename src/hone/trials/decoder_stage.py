@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from hone.csv_table import Row, write_table
 from hone.files import read_all
 from hone.operators import Operator
 from hone.operators.stage import load_operators
@@ -12,7 +13,6 @@ from hone.records import Definition, Trace, Workload
 from hone.trials import decoder
 from hone.trials.decoder_kernels import place_at
 from hone.trials.decoder_rows import KERNEL_COLUMNS, LAYER_COLUMNS, kernel_rows, layer_rows, wrong_layers
-from hone.trials.table import Row, write_table
 
 
 def decoder_layer(

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from hone.bench import Bench
+from hone.csv_table import Row
 from hone.errors import ConfigError
 from hone.files import read_records
 from hone.judge.device.cuda.gpu import held_gpu
 from hone.records import Definition, Trace
 from hone.trials import judge_run
 from hone.trials.processes import GpuWatch, child_environment
-from hone.trials.table import Row
 
 COLUMNS = (
     "problem", "harness", "wall_s", "build_s", "judge_s", "gpu_held_s", "verdict", "verdict_as_published", "speedup",

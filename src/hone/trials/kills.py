@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hone.csv_table import Row
 from hone.errors import MachineError
 from hone.files import read_records
 from hone.records import Trace
 from hone.scratch import scratch_folders
 from hone.trials.judge_run import command
 from hone.trials.processes import child_environment, descendants, orphans_come_here, wait_until_gone
-from hone.trials.table import Row
 
 COLUMNS = (
     "kill", "moment_s", "killed", "traces_kept", "left_processes", "processes_gone_s", "files_after_kill",

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from hone.bench import Bench
+from hone.csv_table import Row
 from hone.errors import ConfigError, MachineError
 from hone.records import Build, Definition, Language, Solution, Trace
 from hone.trials.harness import run_watched
-from hone.trials.table import Row
 
 COLUMNS = ("file", "status", "judge_us", "profiler_us", "ratio", "alone_us", "kernels", "launches", "detail")
 """`profiler_us`: median over launches of first kernel's start to last kernel's end, launched in a row on cold data as

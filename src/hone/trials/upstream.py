@@ -17,6 +17,7 @@ from typing import Any
 from hone.build import build_all
 from hone.build.kernels import kernel_solution
 from hone.config_sources import KernelsSource
+from hone.csv_table import Row
 from hone.errors import ConfigError, MachineError
 from hone.records import Build, Definition, Workload
 from hone.sources.kernels.define import define
@@ -25,7 +26,6 @@ from hone.sources.kernels.fetch import fetch
 from hone.sources.kernels.packages import CACHE
 from hone.trials.harness import run_watched
 from hone.trials.operators import write_sources
-from hone.trials.table import Row
 
 COLUMNS = (
     "kernel", "workload", "dtype", "held_out", "identical", "max_abs_difference", "difference_share",

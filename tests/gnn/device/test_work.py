@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from hone.csv_table import write_table
 from hone.errors import MachineError
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.roofline import ALL, COLUMNS, EPOCH, Launch, Machine, attributed, kernels_of, table_rows
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.work import BatchCounts, HopCounts, batch_work
 from hone.gnn.seeds import Plan
-from hone.trials.table import write_table
 
 SEEDS, FANOUTS, WIDTHS = 2, (2, 3), (8, 16, 8)
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
+from hone.csv_table import Row, write_table
 from hone.errors import MachineError
 from hone.gnn.device.work import PRODUCT, BatchCounts, Work, batch_work
 from hone.gnn.seeds import Plan, shuffled
-from hone.trials.table import Row, write_table
 
 if TYPE_CHECKING:
     from hone.gnn.device.loop import DeviceLoop

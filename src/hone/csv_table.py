@@ -1,4 +1,4 @@
-"""A trial's rows as a CSV file and as a few lines for people."""
+"""Rows as a CSV file, and as a few lines for people."""
 
 from __future__ import annotations
 
