@@ -39,15 +39,14 @@ generated: .venv/.installed
 report: demo
 	$(SNAKEMAKE) --report results/report.html
 
-# What one GPU machine can show of the judge, in about half an hour (`make h200 CORES=16`): results/h200/tables and trials.
+# What one GPU machine can show of the judge, in about half an hour (`make h200 CORES=16`): results/h200/tables and studies.
 EVIL := tests/evil/gpu
-TRIAL = $(BIN)/hone trial $(1) --config config/h200.yaml --output results/h200/trials/$(1).csv
+STUDY = $(BIN)/python -m studies $(1) --config config/h200.yaml
 h200: .venv/.installed
 	$(SNAKEMAKE) --resources llm=1 gpu=2 --configfile config/h200.yaml
-	mkdir -p results/h200/trials
-	$(call TRIAL,containment) --good '$(EVIL)/honest_*.cu' $(foreach file,$(shell cat $(EVIL)/containment.txt),--bad $(EVIL)/$(file))
-	$(call TRIAL,profiler) $(EVIL)/honest_relu_*.cu $(EVIL)/honest_row_sum_*.cu
-	$(call TRIAL,kills) --times 20 $(EVIL)/honest_row_sum_warp.cu $(EVIL)/honest_scale_float4.cu $(EVIL)/zeros.cu
+	$(call STUDY,containment) --good '$(EVIL)/honest_*.cu' $(foreach file,$(shell cat $(EVIL)/containment.txt),--bad $(EVIL)/$(file))
+	$(call STUDY,profiler) $(EVIL)/honest_relu_*.cu $(EVIL)/honest_row_sum_*.cu
+	$(call STUDY,kills) --times 20 $(EVIL)/honest_row_sum_warp.cu $(EVIL)/honest_scale_float4.cu $(EVIL)/zeros.cu
 
 # Everything that the pipeline made. Answers, builds and traces that were paid for stay in .hone/.
 clean:

@@ -55,7 +55,7 @@ def test_every_command_has_a_help_text(hone):
     status, out, _ = hone("--help")
     assert status == 0
     for name in (
-        "run", "import", "pending", "ledger", "transcript", "judge", "show", "repeatability", "trial", "generated",
+        "run", "import", "pending", "ledger", "transcript", "judge", "show", "repeatability", "generated",
     ):  # fmt: skip
         assert name in out
 
@@ -73,20 +73,13 @@ def test_a_variable_named_version_does_not_replace_a_command(hone, monkeypatch):
 
 @pytest.mark.parametrize(
     ("words", "completed"),
-    [("hone laun", "launcher"), ("hone run --exp", "--experiment"), ("hone trial con", "containment")],
+    [("hone laun", "launcher"), ("hone run --exp", "--experiment"), ("hone operator li", "list")],
 )
 def test_a_shell_completes_commands_and_options(hone, monkeypatch, words, completed):
     monkeypatch.setenv("_HONE_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
     assert hone()[:2] == (0, f"{completed}\n")
-
-
-def test_the_trials_are_commands(hone):
-    status, out, _ = hone("trial", "--help")
-    assert status == 0
-    for name in ("containment", "kills", "public-harness", "profiler"):
-        assert name in out
 
 
 @pytest.mark.parametrize(
@@ -98,7 +91,6 @@ def test_the_trials_are_commands(hone):
         (["show"], ["results/config/tables"]),
         (["ledger", "--config", "none.yaml"], ["none.yaml"]),
         (["repeatability", "a", "b", "--output", "c.csv"], ["a/traces: holds no verdicts"]),
-        (["trial", "kills", "none.cu", "--definitions", "none"], ["none.cu: names no kernel"]),
         (["transcript", "none.jsonl", "--output", "t.jsonl", "--label", "x"], ["none.jsonl: no such file"]),
     ],
 )

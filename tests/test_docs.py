@@ -10,6 +10,7 @@ from typer.main import get_command
 from hone.cli import app
 from hone.config import load
 from hone.docs import PAGES, config_keys, page
+from studies.__main__ import app as studies
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -29,7 +30,8 @@ def test_every_field_says_what_it_is_by_name_or_by_words(name):
         assert info.description or re.fullmatch(r"[a-z_]+", field)
 
 
-DOCUMENTS = [*Path().glob("*.md"), Path("config/README.md"), *Path("docs").glob("*.md"), *Path("docs/log").glob("*.md")]
+OF_FOLDERS = [Path("config/README.md"), Path("studies/README.md")]
+DOCUMENTS = [*Path().glob("*.md"), *OF_FOLDERS, *Path("docs").glob("*.md"), *Path("docs/log").glob("*.md")]
 
 
 def test_every_file_that_the_documentation_names_is_there():
@@ -94,6 +96,18 @@ def test_every_hone_command_that_the_documentation_names_is_there():
             assert name in known, f"{document}: hone {name}"
             groups = getattr(known[name], "commands", None)
             assert not (groups and rest) or rest[0] in groups, f"{document}: hone {words}"
+
+
+def test_every_study_that_the_documentation_names_is_there():
+    known = get_command(studies).commands
+    named = [name for item in DOCUMENTS for name in re.findall(r"python -m studies ([a-z-]+)", item.read_text())]
+    assert named
+    assert set(named) - {"--help"} <= set(known)
+
+
+def test_the_package_imports_no_study():
+    files = Path("src").rglob("*.py")
+    assert not [file for file in files if re.search(r"^\s*(from|import) studies\b", file.read_text(), re.MULTILINE)]
 
 
 def test_every_config_key_that_the_readme_names_is_there():

@@ -14,11 +14,9 @@ from typing import Annotated, Any
 import typer
 
 from hone.cli_operators import app as operators
-from hone.cli_options import DEFAULT_CONFIG, RUN, ConfigFile, in_run
+from hone.cli_options import DEFAULT_CONFIG, RUN, ConfigFile, in_run, run_app
 from hone.cli_screen import screen
 from hone.cli_status import status
-from hone.cli_trials import app as trials
-from hone.errors import HoneError
 from hone.runs import DEFAULT_RUN, RESULTS
 
 app = typer.Typer(
@@ -28,7 +26,6 @@ app = typer.Typer(
     help="Hone: kernels written by language models, built, judged and timed.",
 )
 app.add_typer(operators, name="operator", help="Kernels as PyTorch operators: choose, list, check.")
-app.add_typer(trials, name="trial", help="Try the judge itself: containment, kills, public harness, profiler.")
 app.command()(status)
 app.command()(screen)
 
@@ -252,12 +249,8 @@ def generated() -> None:
 
 
 def main() -> None:
-    """Run a command; an expected failure is one message on stderr and exit status 1."""
-    try:
-        app()
-    except HoneError as error:
-        sys.stderr.write(f"error: {error}\n")
-        raise SystemExit(1) from None
+    """Run a command."""
+    run_app(app)
 
 
 def _given(context: typer.Context) -> str:

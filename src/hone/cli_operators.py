@@ -20,7 +20,6 @@ Workloads = Annotated[Path, typer.Option(callback=in_run, help="File or folder o
 Choices = Annotated[Path, typer.Option(callback=in_run, help="The file that `hone operator choose` writes.")]
 DEFAULT_DEFINITIONS = RUN / "definitions"
 DEFAULT_WORKLOADS = RUN / "workloads"
-DEFAULT_SANITIZED = RUN / "operators/operator_sanitizer.csv"
 DEFAULT_CHOICES = RUN / "operators/choices.jsonl"
 
 
@@ -97,45 +96,6 @@ def check(
         typer.echo(f"failed: {problem}")
     if not problems:
         typer.echo(f"held: all that was compared agrees, see {output}")
-    raise typer.Exit(1 if problems else 0)
-
-
-@app.command()
-def sanitize(
-    config: ConfigFile = DEFAULT_CONFIG,
-    choices: Choices = DEFAULT_CHOICES,
-    definitions: Definitions = DEFAULT_DEFINITIONS,
-    workloads: Workloads = DEFAULT_WORKLOADS,
-    kernels: Annotated[str, typer.Option(help="Which, by comma: upstream, current, winner.")] = "winner",
-    tools: Annotated[str, typer.Option(help="By comma.")] = "memcheck,racecheck,synccheck,initcheck",
-    most_mib: Annotated[
-        float, typer.Option(help="Workloads whose inputs and outputs together are larger are left out.")
-    ] = 32,
-    output: Annotated[
-        Path, typer.Option(callback=in_run, help="The CSV to write; logs go to a folder of its name.")
-    ] = DEFAULT_SANITIZED,
-) -> None:
-    """Run chosen kernels under NVIDIA's compute-sanitizer on their workloads: bad accesses, races, unwritten memory."""
-    from hone.config import read
-    from hone.csv_table import table_lines
-    from hone.operators import stage
-    from hone.operators.sanitize import COLUMNS, unclean
-    from hone.operators.sanitize import sanitize as run_tools
-
-    rows = run_tools(
-        choices, stage.record_files(definitions), stage.record_files(workloads),
-        store=Path(read(config).paths.store), kernel_sets=_words(kernels), tools=_words(tools), most_mib=most_mib,
-        output=output,
-    )  # fmt: skip
-    for line in table_lines(COLUMNS, rows):
-        typer.echo(line)
-    problems = unclean(rows)
-    for problem in problems:
-        typer.echo(f"failed: {problem}")
-    if not problems:
-        left_out = sum(int(row["left_out"] or 0) for row in rows)
-        said = f", {left_out} runs of workloads above {most_mib:g} MiB left out" if left_out else ""
-        typer.echo(f"held: no tool found anything in {len(rows)} runs{said}, see {output}")
     raise typer.Exit(1 if problems else 0)
 
 

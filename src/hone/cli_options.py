@@ -1,12 +1,14 @@
-"""Options that several commands of `hone` share."""
+"""What several commands share: options, and how an expected failure ends."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from hone.errors import HoneError
 from hone.runs import run_folder
 
 RUN = Path("<run>")
@@ -30,3 +32,12 @@ ConfigFile = Annotated[
     ),
 ]
 DEFAULT_CONFIG = Path("config/config.yaml")
+
+
+def run_app(app: typer.Typer) -> None:
+    """Run a command; an expected failure is one message on stderr and exit status 1."""
+    try:
+        app()
+    except HoneError as error:
+        sys.stderr.write(f"error: {error}\n")
+        raise SystemExit(1) from None

@@ -18,7 +18,7 @@ from hone.records import Definition, Language, Tolerance, Upstream
 from hone.sources.kernels.define import _definition, _workloads, define, definitions_of
 from hone.sources.kernels.entry import parse_entry
 from hone.sources.kernels.fetch import KernelFile, fetch
-from hone.trials.upstream_child import Trial, worst_share
+from studies.operators.upstream_child import WorkloadRun, worst_share
 from tests.sources.kernels.conftest import ENTRY
 
 ROOT = Path(__file__).parents[3]
@@ -188,13 +188,13 @@ def test_the_miniature_compiles_and_computes_what_its_reference_says(tmp_path):
     library = ctypes.CDLL(str(tmp_path / build.artifact))
     assert "layer_norm" not in solution.source
     for workload in workloads:
-        trial = Trial(definition, workload, "cpu")
-        arguments = trial.copy()
-        trial.launch(library, arguments, None)
-        assert worst_share(trial.results(arguments), trial.exact(), workload.tolerance) < 1
-        other = trial.copy()
-        trial.launch(library, other, None)
-        assert trial.compared(arguments, other)["identical"]
+        run = WorkloadRun(definition, workload, "cpu")
+        arguments = run.copy()
+        run.launch(library, arguments, None)
+        assert worst_share(run.results(arguments), run.exact(), workload.tolerance) < 1
+        other = run.copy()
+        run.launch(library, other, None)
+        assert run.compared(arguments, other)["identical"]
 
 
 def references():
@@ -216,13 +216,13 @@ def test_committed_references_agree_with_themselves_in_float64(path, entry, shap
     usual = next(
         load for load in _workloads(definition, entry, Tolerance(atol=0, rtol=0)) if load.name.startswith(shape.name)
     )
-    trial = Trial(definition, usual.model_copy(update={"dtype": dtype}), "cpu")
-    given = trial.copy()
+    run = WorkloadRun(definition, usual.model_copy(update={"dtype": dtype}), "cpu")
+    given = run.copy()
     with torch.no_grad():
-        returned = trial._model(*(given[item.name] for item in definition.inputs))
+        returned = run._model(*(given[item.name] for item in definition.inputs))
     returned = [returned] if isinstance(returned, torch.Tensor) else list(returned)
     got = [*returned, *(given[item.name] for item in definition.inputs if item.in_place)]
-    exact = trial.exact()
+    exact = run.exact()
     assert [str(item.dtype)[6:] for item in got] == [
         item.dtype_at(dtype) for item in (*definition.outputs, *(one for one in definition.inputs if one.in_place))
     ]

@@ -99,7 +99,7 @@ class Template(Part):
 
 
 class Operator(Part):
-    """The package's own compiled function, that `hone trial upstream` compares with."""
+    """The package's own compiled function, that `python -m studies upstream` compares with."""
 
     packages: tuple[str, ...] = Field(min_length=1)
     """The first has the sources; the include folders of all are searched, and the folders of the sources."""

@@ -1,0 +1,1 @@
+"""What faster kernels are worth in a whole decoder layer."""

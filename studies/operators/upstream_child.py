@@ -1,0 +1,186 @@
+"""The GPU's part of the study `upstream`: `python -m studies.operators.upstream_child build|compare REQUEST REPORT`.
+
+`build`: sources, include folders and flags -> one library that registers PyTorch operators. `compare`: a stand-alone
+source's shared object and an operator on the same inputs, workload by workload. Trusted code, nothing is confined.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hone.judge.child.models import cast_inputs, flatten, load_module, seed_all, set_sizes
+from hone.launcher import entry_point
+from hone.records import Definition, Tolerance, Workload
+from studies.judge.profiler_child import SCALARS
+
+NAME = "hone_upstream_operators"
+ARCHITECTURE = "9.0a"
+"""What the package compiles for on Hopper."""
+HALF_OPERATORS = tuple(
+    f"-U__CUDA_NO_{what}__"
+    for what in ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS", "HALF2_OPERATORS")
+)
+"""PyTorch's builder hides CUDA's operators of half types, which the packages use; their own builders do not."""
+CHUNK = 1 << 25
+
+
+def main(what: str, request: Path, report: Path) -> None:
+    """Do it and write the report; whatever goes wrong ends the process with a traceback."""
+    asked = json.loads(request.read_text(encoding="utf-8"))
+    found = build(asked) if what == "build" else {"rows": compare(asked)}
+    report.write_text(json.dumps(found), encoding="utf-8")
+
+
+def build(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Compile the library with PyTorch's extension builder, all sources at a time."""
+    os.environ.setdefault("TORCH_CUDA_ARCH_LIST", ARCHITECTURE)
+    from torch.utils import cpp_extension
+
+    started = time.perf_counter()
+    folder = Path(asked["folder"])
+    folder.mkdir(parents=True, exist_ok=True)
+    flags = [*asked["flags"], *HALF_OPERATORS]
+    cpp_extension.load(
+        NAME, asked["sources"], extra_include_paths=asked["include"], extra_cuda_cflags=flags,
+        build_directory=str(folder), is_python_module=False,
+    )  # fmt: skip
+    return {"library": str(folder / f"{NAME}.so"), "seconds": time.perf_counter() - started}
+
+
+def compare(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One row for each workload."""
+    definition = Definition.model_validate(asked["definition"])
+    torch.ops.load_library(asked["library"])  # type: ignore[no-untyped-call]
+    operator = getattr(getattr(torch.ops, NAME), asked["operator"])
+    library = ctypes.CDLL(asked["artifact"])
+    rows = []
+    for text in asked["workloads"]:
+        workload = Workload.model_validate(text)
+        found: dict[str, Any] = {"workload": workload.name, "dtype": workload.dtype, "held_out": workload.held_out}
+        run = WorkloadRun(definition, workload, "cuda")
+        ours, theirs = run.copy(), run.copy()
+        run.launch(library, ours, torch.cuda.current_stream().cuda_stream)
+        try:
+            operator(*(theirs[word] if isinstance(word, str) else word for word in asked["arguments"]))
+            torch.cuda.synchronize()
+        except RuntimeError as error:
+            rows.append({**found, "detail": str(error).splitlines()[0][:200]})
+            continue
+        rows.append({**found, **run.compared(ours, theirs)})
+        torch.cuda.empty_cache()
+    return rows
+
+
+class WorkloadRun:
+    """One workload: its inputs, and what the reference makes of them."""
+
+    def __init__(self, definition: Definition, workload: Workload, device: str) -> None:
+        """Make the inputs with the reference's `get_inputs` at the workload's sizes."""
+        axes = {axis: workload.axes[axis] for axis in definition.axes}  # in the launcher's order
+        self.definition = definition.model_copy(update={"axes": axes})
+        self.workload = workload
+        module = load_module("hone_study_reference", definition.reference)
+        set_sizes(module, workload.axes)
+        seed_all(workload.seed)
+        names = [item.name for item in definition.inputs]
+        fixed = [item.name for item in definition.inputs if item.fixed_dtype]
+        with torch.device(device):
+            values = module.get_inputs()
+            self._model = module.Model(*module.get_init_inputs())
+        values = cast_inputs(values, {"arguments": names, "fixed": fixed, "dtype": workload.dtype})
+        self.values: dict[str, Any] = dict(zip(names, values, strict=True))
+        self._device = device
+
+    def copy(self) -> dict[str, Any]:
+        """Arguments of one call by name: copies of the inputs, outputs full of NaN."""
+        found = {name: item.clone() if isinstance(item, torch.Tensor) else item for name, item in self.values.items()}
+        for item in self.definition.outputs:
+            shape, dtype = self.definition.shape_of(item), getattr(torch, item.dtype_at(self.workload.dtype))
+            found[item.name] = torch.full(shape, float("nan"), dtype=dtype, device=self._device)
+        return found
+
+    def launch(self, library: ctypes.CDLL, arguments: Mapping[str, Any], stream: int | None) -> None:
+        """Call the launcher of the workload's type; a CUDA launcher takes the stream, too."""
+        given: list[Any] = []
+        for item in (*self.definition.inputs, *self.definition.outputs):
+            value = arguments[item.name]
+            given.append(ctypes.c_void_p(value.data_ptr()) if item.kind == "tensor" else SCALARS[item.dtype](value))
+        given += [ctypes.c_int64(size) for size in self.definition.axes.values()]
+        if stream is not None:
+            given.append(ctypes.c_void_p(stream))
+        function = library[entry_point(self.definition, self.workload.dtype)]
+        function.restype = None
+        function(*given)
+
+    def results(self, arguments: Mapping[str, Any]) -> list[torch.Tensor]:
+        """The outputs and what was written in place, of one call."""
+        names = [item.name for item in self.definition.outputs]
+        names += [item.name for item in self.definition.inputs if item.in_place]
+        return [arguments[name] for name in names]
+
+    def exact(self) -> list[torch.Tensor]:
+        """The results of the reference in float64."""
+        wide = {
+            name: item.double() if isinstance(item, torch.Tensor) and item.is_floating_point() else item
+            for name, item in self.copy().items()
+        }
+        with torch.no_grad():
+            returned = flatten(self._model(*(wide[item.name] for item in self.definition.inputs)))
+        return [*returned, *(wide[item.name] for item in self.definition.inputs if item.in_place)]
+
+    def compared(self, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+        """The row's numbers."""
+        mine, other, exact = self.results(ours), self.results(theirs), self.exact()
+        tolerance = self.workload.tolerance
+        return {
+            "identical": all(_same_bits(a, b) for a, b in zip(mine, other, strict=True)),
+            "max_abs_difference": max(_largest(a, b) for a, b in zip(mine, other, strict=True)),
+            "difference_share": worst_share(mine, other, tolerance),
+            "reference_share": worst_share(mine, exact, tolerance),
+        }
+
+
+def worst_share(got: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor], tolerance: Tolerance) -> float:
+    """Largest |got - wanted| / (atol + rtol |wanted|); infinite where NaN or an infinity stands in one of the two only.
+
+    Where both are NaN, or the same infinity, they agree.
+    """
+    return max((_share(a, b, tolerance) for a, b in zip(got, wanted, strict=True)), default=0.0)
+
+
+def _share(got: torch.Tensor, wanted: torch.Tensor, tolerance: Tolerance) -> float:
+    worst = 0.0
+    for start in range(0, got.numel(), CHUNK):
+        have, want = (item.reshape(-1)[start : start + CHUNK].double() for item in (got, wanted))
+        same = (have == want) | (have.isnan() & want.isnan())
+        share = (have - want).abs() / (tolerance.atol + tolerance.rtol * want.abs())
+        share = torch.where(share.isfinite(), share, torch.inf)
+        worst = max(worst, float(torch.where(same, 0.0, share).max()))
+    return worst
+
+
+def _largest(left: torch.Tensor, right: torch.Tensor) -> float:
+    """Largest difference where both are finite."""
+    worst = 0.0
+    for start in range(0, left.numel(), CHUNK):
+        a, b = (item.reshape(-1)[start : start + CHUNK].double() for item in (left, right))
+        finite = a.isfinite() & b.isfinite()
+        worst = max(worst, float(torch.where(finite, (a - b).abs(), 0.0).max()))
+    return worst
+
+
+def _same_bits(left: torch.Tensor, right: torch.Tensor) -> bool:
+    return bool(torch.equal(left.contiguous().view(torch.uint8), right.contiguous().view(torch.uint8)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
