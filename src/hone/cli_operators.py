@@ -36,10 +36,11 @@ def choose(
     from hone.config import read
     from hone.files import read_records
     from hone.operators import stage
-    from hone.operators.choose import KernelChoice
+    from hone.operators.choice import KernelChoice
+    from hone.selection.choices import choose as choose_kernels
 
     settings = read(config)
-    stage.choose(
+    choose_kernels(
         *(stage.record_files(path) for path in (definitions, workloads, solutions, evaluations)),
         store=Path(settings.paths.store), timeout_s=settings.judge.build_timeout_s,
         workers=len(os.sched_getaffinity(0)), output=output,
@@ -113,8 +114,8 @@ def select(
     """Select the kernel that trainings run for an operator, on each kind of machine that judged one, and say why."""
     from hone.files import read_records
     from hone.operators import stage
-    from hone.operators.select import select as choose_kernel
     from hone.records import SelectionReason
+    from hone.selection.stages import select as choose_kernel
 
     reasons = output.with_suffix(".reasons.jsonl")
     files = [stage.record_files(path) for path in (definitions, workloads, solutions, evaluations, builds)]

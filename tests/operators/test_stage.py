@@ -12,8 +12,9 @@ from hone.cli_operators import app
 from hone.errors import MachineError, RecordError
 from hone.files import read_records, write_records
 from hone.operators import stage
-from hone.operators.choose import KernelChoice, best_solution, kernels_of
-from hone.records import Language, Performance, Solution, Status, Timing
+from hone.operators.choice import KernelChoice
+from hone.records import Performance, Status, Timing
+from hone.selection.choices import kernels_of
 from tests.operators.kernels import (
     DEFINITIONS,
     SILU_DEFINITION,
@@ -50,27 +51,6 @@ def traced(trace):
         ]  # fmt: skip
 
     return make
-
-
-def best(traces, *solutions):
-    return best_solution(SILU_DEFINITION, SILU_WORKLOADS, solutions or (FAST, FASTER), traces)
-
-
-def test_the_fastest_on_what_may_be_shown_wins(traced):
-    found = best([*traced(FAST, 2.0, 2.0, 9.0), *traced(FASTER, 2.0, 4.5, 0.5)])
-    assert found == (FASTER, pytest.approx(3.0)), "the held-out workload has no say in the order"
-
-
-def test_a_kernel_without_a_sound_time_everywhere_cannot_win(traced):
-    rest = traced(FAST, 1.1, 1.1, 1.1)
-    assert best([*rest, *traced(FASTER, 9.0, 9.0)])[0] == FAST, "the held-out workload was not judged"
-    assert best([*rest, *traced(FASTER, 9.0, 9.0, 9.0, status=Status.WRONG_VALUE)])[0] == FAST
-    assert best([*rest, *traced(FASTER, 9.0, 9.0, 9.0, findings=("below_floor",))])[0] == FAST
-    assert best([]) is None
-    python = Solution(definition=SILU_DEFINITION.name, language=Language.PYTHON, entry_point="ModelNew", source="x")
-    assert best(traced(python, 9.0, 9.0, 9.0), python) is None
-    elsewhere = FASTER.model_copy(update={"definition": "small/level1/2_fused_add_rmsnorm"})
-    assert best([*rest, *traced(elsewhere, 9.0, 9.0, 9.0)], FAST, elsewhere)[0] == FAST
 
 
 def test_existing_kernels_come_before_the_winner(traced):

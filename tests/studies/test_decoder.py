@@ -9,8 +9,8 @@ import torch
 from hone.errors import ConfigError, MachineError
 from hone.files import write_records
 from hone.operators import OperatorError
-from hone.operators.stage import choose
 from hone.records import Performance, Status, Timing
+from hone.selection.choices import choose
 from studies.decoder.kernels import by_place, operator_kernels, place_of, record_calls
 from studies.decoder.layer import SIZES, DecoderLayer, attention, difference, torch_kernels
 from studies.decoder.measure import LARGEST_DIFFERENCE, KnownTimes, Setting, measure

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from hone.errors import ConfigError, MachineError, RecordError
 from hone.files import write_records
-from hone.operators.choose import KernelChoice
+from hone.operators.choice import KernelChoice
 from hone.records import Language
 from studies.__main__ import app
 from studies.operators import sanitize_child

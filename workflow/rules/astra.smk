@@ -236,7 +236,7 @@ rule winner:
     conda:
         "../../envs/hone.yaml"
     params:
-        code=stage_digest("winners"),
+        code=stage_digest("methods.astra.winners"),
     script:
         "../scripts/winner.py"
 

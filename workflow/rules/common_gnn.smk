@@ -3,7 +3,7 @@ from hone.config_trainings import TrainingKey
 from hone.file_map.paths import training_job
 from hone.gnn.job import TrainingJob
 
-NOT_IN_TRAINING = ("gnn/datasets", "gnn/kernels", "gnn/prepare", "gnn/study")
+NOT_IN_TRAINING = ("gnn/datasets", "gnn/prepare", "gnn/study")
 TRAINING = training_job()
 TRAINED = {
     "graph": only(settings.graphs),
@@ -44,12 +44,10 @@ def training_gpus(wildcards):
 
 
 def training_code(wildcards):
-    """What a training runs: for selected kernels also what finds and tries them."""
-    parts = ("gnn", "records")
-    if training_of(wildcards).kernels == "builtin":
-        return code_digest(*parts, without=NOT_IN_TRAINING)
-    without = [part for part in NOT_IN_TRAINING if part != "gnn/kernels"]
-    return code_digest(*parts, "operators", without=tuple(without))
+    """What a training runs: for selected kernels also what finds and checks them."""
+    selected = training_of(wildcards).kernels == "selected"
+    parts = ("operators", "selection/loop") if selected else ()
+    return code_digest("gnn", "records", *parts, without=NOT_IN_TRAINING)
 
 
 # What a job is told.

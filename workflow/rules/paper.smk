@@ -101,8 +101,8 @@ rule tables:
             "methods/astra",
             "methods/files",
             "records",
+            "selection/rank",
             "sources/workloads",
-            "winners",
         ),
     script:
         "../scripts/tables.py"
@@ -137,7 +137,11 @@ if kinds.rounds:
             ),
             records=lambda wildcards: list(files.page_records(wildcards.experiment)),
             code=code_digest(
-                "analysis", "methods/astra", "records", "sources/workloads", "winners"
+                "analysis",
+                "methods/astra",
+                "records",
+                "selection/rank",
+                "sources/workloads",
             ),
         script:
             "../scripts/pages.py"

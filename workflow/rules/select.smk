@@ -22,7 +22,9 @@ rule operator_shares:
     params:
         job=share_params,
         store=settings.paths.store,
-        code=code_digest("gnn", "records", without=("gnn/datasets", "gnn/prepare")),
+        code=code_digest(
+            "gnn", "records", "selection/loop", without=("gnn/datasets", "gnn/prepare")
+        ),
     script:
         "../scripts/operator_shares.py"
 
@@ -50,7 +52,7 @@ rule select:
     conda:
         "../../envs/hone.yaml"
     params:
-        code=stage_digest("operators.select"),
+        code=stage_digest("selection.stages"),
     script:
         "../scripts/select_kernel.py"
 

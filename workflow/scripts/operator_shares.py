@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hone.gnn.job import TrainingJob
-from hone.gnn.kernels.share import measure
 from hone.gnn.stage import compiled_sampler
+from hone.selection.loop.operator_share import measure
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.operators.select import select
+from hone.selection.stages import select
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

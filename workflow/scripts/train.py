@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hone.gnn.job import TrainingJob
-from hone.gnn.kernels import with_selected_kernels
 from hone.gnn.stage import compiled_sampler, train
+from hone.selection.loop import with_selected_kernels
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

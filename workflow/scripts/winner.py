@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hone.methods.astra.stages import Before
+from hone.methods.astra.winners import choose
 from hone.stage import reported
-from hone.winners import choose
 
 with reported(snakemake.log, snakemake.output):
     choose(

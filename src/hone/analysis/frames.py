@@ -20,7 +20,7 @@ from hone.config import ASTRA, Experiment, Settings
 from hone.config_sources import KernelBenchSource
 from hone.errors import RecordError
 from hone.records import Answer, Candidate, Definition, Protocol, Status, Trace, UnsupportedProblem
-from hone.winners import latest
+from hone.selection.rank import latest
 
 NO_CODE = "no_code"
 MISSING = "missing"

@@ -14,11 +14,12 @@ from hone.analysis.frames import MISSING, NO_CODE, Place, Problem, problems_of
 from hone.analysis.provenance import joined
 from hone.analysis.run import RunRecords
 from hone.config import ASTRA, UPSTREAM, Experiment, Rounds, Settings, model_slug
-from hone.methods.astra.history import History, attempts_of, credited, histories
+from hone.methods.astra.history import History, attempts_of, histories
 from hone.methods.astra.history import Version as Entry
+from hone.methods.astra.winners import reported, winner_of
 from hone.records import Definition, Solution, Status, Trace, Workload
+from hone.selection.rank import credited_speedup, latest
 from hone.sources.workloads import group
-from hone.winners import latest, reported, winner_of
 
 NOT_ASKED = "not_asked"
 """Status of a version that the loop's early stop left out: nothing is missing."""
@@ -252,7 +253,7 @@ class _Builder:
         entries = {(entry.turn, entry.attempt.sample): entry for entry in history.versions}
         stopped = history.at_floor(options)
         first = self._evaluated(entries.get((0, 0)), history, None)
-        counted = frozenset(workload.id for workload, trace in first.pairs if trace is not None and credited(trace))
+        counted = frozenset(workload.id for workload, trace in first.pairs if credited_speedup(trace) is not None)
         wanted = reported(history) if options.evaluate == "winner" else None
         found = []
         for place in places:

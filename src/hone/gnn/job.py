@@ -46,7 +46,7 @@ class TrainingJob(Versioned):
     """Training does without."""
     timeline_batches: int
     kernel_uses: tuple[KernelUse, ...] = ()
-    """What `hone.gnn.kernels` made of `kernels: selected` on this machine; empty before, and for `builtin`."""
+    """What `hone.selection.loop` made of `kernels: selected` on this machine; empty before, and for `builtin`."""
     objects: dict[str, str] = Field(default_factory=dict)
     """Operator -> path of the shared object that it runs here; the others run the builtin."""
     definitions: dict[str, Definition] = Field(default_factory=dict)

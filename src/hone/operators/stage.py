@@ -1,4 +1,4 @@
-"""Post-processing as functions of files: which kernels become operators, and whether these agree with upstream."""
+"""Post-processing as functions of files: chosen kernels as operators, and whether these agree with upstream."""
 
 from __future__ import annotations
 
@@ -6,54 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from hone.errors import MachineError, RecordError
-from hone.files import read_all, read_records, write_records
-from hone.operators.choose import KernelChoice, kernels_of
+from hone.files import read_all, read_records
+from hone.operators.choice import KERNEL_SETS, KernelChoice
 from hone.operators.contract import OperatorError
 from hone.operators.operator import Operator
 from hone.operators.replacement import read_compiled, read_replacements
-from hone.records import BuildStatus, Definition, Solution, Trace, Workload
+from hone.records import Definition, Workload
 from hone.sources.workloads import group
-
-KERNEL_SETS = ("upstream", "current", "winner")
-
-
-def choose(
-    definitions: Iterable[Path],
-    workloads: Iterable[Path],
-    solutions: Iterable[Path],
-    evaluations: Iterable[Path],
-    *,
-    store: Path,
-    timeout_s: float,
-    workers: int,
-    output: Path,
-) -> None:
-    """Write a KernelChoice for each existing kernel and each definition's winner, built (as a rule: in the store).
-
-    Raises MachineError when there is no compiler, or an existing kernel does not build.
-    """
-    from hone.build import build_all
-
-    items = {item.name: item for item in read_all(definitions, Definition) if item.kernels}
-    found = kernels_of(
-        items.values(),
-        group(read_all(workloads, Workload)),
-        read_all(solutions, Solution),
-        read_all(evaluations, Trace),
-    )
-    kernels = [solution for _, solution, _ in found]
-    builds = build_all(kernels, items, store=store, timeout_s=timeout_s, workers=workers, progress=False)
-    for (name, solution, _), build in zip(found, builds, strict=True):
-        if build.status is not BuildStatus.BUILT:
-            said = (build.log.strip() or build.status.value).splitlines()[0]
-            raise MachineError(f"the kernel '{name}' was not built: {said}", where=solution.definition)
-    write_records(
-        output,
-        [
-            KernelChoice(kernel_set=name, solution=solution, build=build, speedup=speedup)
-            for (name, solution, speedup), build in zip(found, builds, strict=True)
-        ],
-    )
 
 
 def load_operators(

@@ -18,10 +18,10 @@ from hone.gnn.device.loop import DeviceLoop
 from hone.gnn.device.memory import Room
 from hone.gnn.device.native import Library
 from hone.gnn.graph import Graph
-from hone.gnn.kernels import use, with_selected_kernels
-from hone.gnn.kernels.in_loop import differences
 from hone.operators import OperatorError
 from hone.records import Language, SelectedKernel, Selection, Tolerance, Workload
+from hone.selection.loop import resolve, with_selected_kernels
+from hone.selection.loop.in_loop import differences
 from hone.store import Store
 from tests.analysis.trainings import environment
 from tests.gnn.device.conftest import HERE
@@ -170,14 +170,14 @@ def selection(name):
     return Selection(operator=name, runs_on="cuda", definition=item, workloads=(workload,), kernels=(kernel,))
 
 
-def test_the_trial_takes_it_on_a_gpu_and_leaves_it_aside_elsewhere(
+def test_the_check_takes_it_on_a_gpu_and_leaves_it_aside_elsewhere(
     small_graph, compiled, device, objects, tmp_path, monkeypatch, capsys
 ):
     """Up to the process of its own; without a GPU that can tell no more than that there is none."""
     name = "mean_of_features"
     write_text(tmp_path / "selected.json", selection(name).model_dump_json())
-    monkeypatch.setattr(use, "environment", lambda _: environment())
-    monkeypatch.setattr(use, "_built", lambda *_: (tmp_path / "kernel.so", ""))
+    monkeypatch.setattr(resolve, "environment", lambda _: environment())
+    monkeypatch.setattr(resolve, "_built", lambda *_: (tmp_path / "kernel.so", ""))
     shutil.copy(objects(name), tmp_path / "kernel.so")
     work = told(device, kernels="selected", kernels_from="graph_ops", epochs=1)
     place = {"graph": small_graph.path, "sampler": compiled, "store": tmp_path}
@@ -197,7 +197,7 @@ def test_the_trial_takes_it_on_a_gpu_and_leaves_it_aside_elsewhere(
 
 def test_without_a_compiler_the_builtin_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("NVCC", "no-such-compiler")
-    found = use.find(selection("mean_of_states"), "Test GPU", tmp_path)
+    found = resolve.find(selection("mean_of_states"), "Test GPU", tmp_path)
     assert found.use.used == "fell_back" and found.use.reason.startswith("no compiler: 'no-such-compiler'")
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from hone.build.kernels import kernel_solution
 from hone.files import read_records, write_records
+from hone.methods.astra.winners import choose, winner_of
 from hone.records import Build, Solution, Status
-from hone.winners import choose, latest, winner_of
 from tests.methods.astra.conftest import code
 
 OLD, SLOWER, FASTER = (0, 0, (1.0, 1.0)), (1, 0, (2.0, 2.0)), (2, 0, (0.5, 0.5))
@@ -67,10 +67,3 @@ def test_without_a_winner_the_existing_kernel_is_evaluated_alone(history, chosen
 
 def test_other_losers_leave_the_choice_as_it_was(history, chosen):
     assert chosen(history(OLD, SLOWER, FASTER)) == chosen(history(OLD, WRONG, FASTER))
-
-
-def test_a_verdict_comes_before_none_then_the_latest(trace):
-    lost = trace.model_copy(update={"status": Status.MACHINE_ERROR, "judged_at": "3"})
-    old, new = (trace.model_copy(update={"judged_at": day}) for day in "12")
-    for order in ((lost, old, new), (new, old, lost)):
-        assert list(latest(order).values()) == [new]

@@ -11,9 +11,10 @@ import math
 from collections.abc import Iterable, Sequence
 
 from hone.config import UPSTREAM, Rounds
-from hone.methods.astra.history import History, Version, credited
+from hone.methods.astra.history import History, Version
 from hone.methods.feedback import failure
 from hone.records import Build, Performance, Trace, Workload
+from hone.selection.rank import credited_speedup
 from hone.sources.workloads import moved_bytes
 
 CONFIDENCE = 0.95
@@ -148,7 +149,7 @@ def _outcome(history: History, version: Version) -> str:
         return version.attempt.problem
     if history.speedup(version) is not None:
         return "passed"
-    statuses = {trace.status.value for trace in version.traces.values() if not credited(trace)} - {"passed"}
+    statuses = {trace.status.value for trace in version.traces.values() if credited_speedup(trace) is None} - {"passed"}
     return (
         f"{history.passes(version)} of {len(history.counted)} workloads passed ({', '.join(sorted(statuses)) or '-'})"
     )

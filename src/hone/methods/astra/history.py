@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from hone.config import UPSTREAM, Rounds
+from hone.config import Rounds
 from hone.records import Build, Candidate, Definition, Solution, Trace, Versioned, Workload
+from hone.selection.rank import credited_speedup, fastest, mean_speedup
 
 
 class Attempt(Versioned):
@@ -63,12 +64,6 @@ class Version:
         return f"version {self.turn}{f', candidate {self.attempt.sample + 1}' if self.attempt.sample else ''}"
 
 
-def credited(trace: Trace) -> bool:
-    """Whether a verdict is a pass with a time beyond doubt beside the existing kernel's."""
-    performance = trace.performance
-    return performance is not None and not performance.findings and UPSTREAM in performance.baselines
-
-
 @dataclass(frozen=True)
 class History:
     """All versions of one kernel, by round and candidate, and the suite that they were measured on."""
@@ -81,7 +76,7 @@ class History:
     def counted(self) -> tuple[Workload, ...]:
         """The suite's workloads that the existing kernel itself passes: speedup is over these."""
         existing = self.versions[0].traces
-        return tuple(item for item in self.suite if item.id in existing and credited(existing[item.id]))
+        return tuple(item for item in self.suite if credited_speedup(existing.get(item.id)) is not None)
 
     @property
     def last_turn(self) -> int:
@@ -102,14 +97,11 @@ class History:
 
     def passes(self, version: Version) -> int:
         """On how many of the counted workloads it is right and its time beyond doubt."""
-        return sum(item.id in version.traces and credited(version.traces[item.id]) for item in self.counted)
+        return sum(credited_speedup(version.traces.get(item.id)) is not None for item in self.counted)
 
     def speedup(self, version: Version) -> float | None:
         """Geometric mean over the counted workloads of upstream's time over its own; None unless all pass."""
-        if not self.counted or self.passes(version) < len(self.counted):
-            return None
-        timed = [performance for item in self.counted if (performance := version.traces[item.id].performance)]
-        return statistics.geometric_mean([performance.speedup(UPSTREAM) for performance in timed])
+        return mean_speedup(version.traces, self.counted)
 
     def floor_share(self, version: Version) -> float | None:
         """Geometric mean over the counted workloads of the least possible time over its own.
@@ -137,7 +129,7 @@ class History:
     @property
     def best(self) -> Version:
         """The fastest version whose suite passed wholly, the earliest of equals; else the existing kernel."""
-        return max(self.versions, key=lambda version: self.speedup(version) or 0.0)
+        return fastest(self.versions, self.speedup) or self.versions[0]
 
     def start(self, options: Rounds) -> Version:
         """The version that the next round starts from."""

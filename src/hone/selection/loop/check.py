@@ -3,7 +3,7 @@
 The kernel passed the judge, perhaps on another machine, with another driver or library, or long ago. It is native
 code: here it may crash, hang or scribble over memory, so it is loaded by a process that may do so.
 
-    python -m hone.gnn.kernels.trial REQUEST ANSWER     both JSON files
+    python -m hone.selection.loop.check REQUEST ANSWER     both JSON files
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class OwnLoop(Record):
     """Path of the device system's shared object."""
 
 
-class Trial(Versioned):
-    """What a trial is told."""
+class CheckRequest(Versioned):
+    """What the process of a check is asked."""
 
     definition: Definition
     workloads: tuple[Workload, ...]
@@ -63,8 +63,8 @@ class Trial(Versioned):
     there it has to agree with the builtin."""
 
 
-class Outcome(Versioned):
-    """What a trial found."""
+class CheckResult(Versioned):
+    """What a check found."""
 
     disagreements: tuple[str, ...]
     compared: int
@@ -80,32 +80,32 @@ def refusal(
 ) -> str:
     """Why the kernel is not to be used, in a few words; empty when it agrees with the reference, and the builtin."""
     assert selection.definition is not None, "the record sees to it"
-    trial = Trial(
+    request = CheckRequest(
         definition=selection.definition, workloads=selection.workloads, solution=kernel.solution,
         artifact=str(artifact.resolve()), own=own,
     )  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="hone-trial-") as folder:
-        request, answer = Path(folder) / "request.json", Path(folder) / "answer.json"
-        write_text(request, trial.model_dump_json())
-        code, said = _run([str(request), str(answer)], timeout_s)
+    with tempfile.TemporaryDirectory(prefix="hone-check-") as folder:
+        asked, answer = Path(folder) / "request.json", Path(folder) / "answer.json"
+        write_text(asked, request.model_dump_json())
+        code, message = _run([str(asked), str(answer)], timeout_s)
         if code is None:
-            return f"the trial took over {timeout_s:g} s"
+            return f"the check took over {timeout_s:g} s"
         if code < 0:
             return f"it crashed: {_signal_name(-code)}"
         if code > 0:
-            return f"it cannot be called: {said}"
+            return f"it cannot be called: {message}"
         try:
-            outcome = read_record(answer, Outcome)
+            result = read_record(answer, CheckResult)
         except RecordError:
             return "it ended the process"
-    if outcome.disagreements:
-        return f"it disagrees: {outcome.disagreements[0]}"
-    return "" if outcome.compared else "there is no workload to compare it on"
+    if result.disagreements:
+        return f"it disagrees: {result.disagreements[0]}"
+    return "" if result.compared else "there is no workload to compare it on"
 
 
 def _run(arguments: list[str], timeout_s: float) -> tuple[int | None, str]:
     """Status of the process, None where it ran out of time, and the last line that it wrote."""
-    command = [sys.executable, "-m", "hone.gnn.kernels.trial", *arguments]
+    command = [sys.executable, "-m", "hone.selection.loop.check", *arguments]
     # A group of its own, so that what a kernel starts is ended with it.
     with (
         tempfile.TemporaryFile() as output,
@@ -138,57 +138,57 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def attempt(trial: Trial) -> Outcome:
+def check_kernel(request: CheckRequest) -> CheckResult:
     """Load the kernel and compare it on every workload; raises OperatorError when it cannot be called, MachineError
     without the GPU that it needs."""
     from hone.operators.contract import Contract
     from hone.operators.native import NativeLibrary
 
     # What cannot even be loaded need not wait for PyTorch.
-    NativeLibrary(Contract(trial.definition, {}), trial.solution.language, Path(trial.artifact))
+    NativeLibrary(Contract(request.definition, {}), request.solution.language, Path(request.artifact))
     from hone.operators import Operator
     from hone.operators.check import check, disagreements
     from hone.operators.stage import require_device
 
-    operator = Operator(trial.definition, trial.solution, Path(trial.artifact))
+    operator = Operator(request.definition, request.solution, Path(request.artifact))
     require_device([operator])
-    rows = list(check(operator, trial.workloads, "selected"))
+    rows = list(check(operator, request.workloads, "selected"))
     found = disagreements(rows)
-    if isinstance(trial.own, OwnBatch) and not found:
-        found = list(_on_own_batch(trial, trial.own))
-    if isinstance(trial.own, OwnLoop) and not found:
-        found = _in_own_loop(trial, trial.own)
-    return Outcome(disagreements=tuple(found), compared=len(rows))
+    if isinstance(request.own, OwnBatch) and not found:
+        found = list(_on_own_batch(request, request.own))
+    if isinstance(request.own, OwnLoop) and not found:
+        found = _in_own_loop(request, request.own)
+    return CheckResult(disagreements=tuple(found), compared=len(rows))
 
 
-def _on_own_batch(trial: Trial, own: OwnBatch) -> Iterator[str]:
+def _on_own_batch(request: CheckRequest, own: OwnBatch) -> Iterator[str]:
     """A line for each hop of the batch on which the kernel and the builtin differ."""
     import torch
 
     from hone.gnn.graph import Graph
-    from hone.gnn.kernels.batches import builtin_library, calls, first_batches
     from hone.operators.contract import Contract
     from hone.operators.native import NativeLibrary
+    from hone.selection.loop.batches import builtin_library, calls, first_batches
 
     graph = Graph.open(Path(own.graph))
-    builtin = builtin_library(trial.definition, Path(own.store))
-    kernel = NativeLibrary(Contract(trial.definition, {}), trial.solution.language, Path(trial.artifact))
+    builtin = builtin_library(request.definition, Path(own.store))
+    kernel = NativeLibrary(Contract(request.definition, {}), request.solution.language, Path(request.artifact))
     batches = first_batches(graph, own.batch_size, own.seed, 1)
-    for made in calls(trial.definition, graph, Path(own.sampler), own.fanouts, batches):
+    for made in calls(request.definition, graph, Path(own.sampler), own.fanouts, batches):
         for hop, call in enumerate(made):
             pairs = zip(call.results(builtin), call.results(kernel), strict=True)
             if not all(torch.equal(expected, got) for expected, got in pairs):
                 yield f"draws other neighbours than the builtin in hop {hop} of a batch of {graph.info.name}"
 
 
-def _in_own_loop(trial: Trial, own: OwnLoop) -> list[str]:
+def _in_own_loop(request: CheckRequest, own: OwnLoop) -> list[str]:
     """A line for each call in the loop that the kernel and the builtin answer differently."""
-    from hone.gnn.kernels.in_loop import differences
+    from hone.selection.loop.in_loop import differences
 
-    operator = trial.definition.title
-    chosen = {"objects": {operator: trial.artifact}, "definitions": {operator: trial.definition}}
+    operator = request.definition.title
+    chosen = {"objects": {operator: request.artifact}, "definitions": {operator: request.definition}}
     job = own.job.model_copy(update=chosen)
-    return differences(job, Path(own.graph), Path(own.library), trial.workloads[0].tolerance)
+    return differences(job, Path(own.graph), Path(own.library), request.workloads[0].tolerance)
 
 
 def main(arguments: list[str]) -> int:
@@ -196,14 +196,14 @@ def main(arguments: list[str]) -> int:
     die_with_parent()
     request, answer = map(Path, arguments)
     try:
-        outcome = attempt(read_record(request, Trial))
+        result = check_kernel(read_record(request, CheckRequest))
     except HoneError as error:
         sys.stderr.write(f"{error.problem}\n")
         return 1
     except RuntimeError as error:  # CUDA's, whose last lines are advice
         sys.stderr.write(f"{str(error).strip().splitlines()[0]}\n")
         return 1
-    write_text(answer, outcome.model_dump_json() + "\n")
+    write_text(answer, result.model_dump_json() + "\n")
     return 0
 
 

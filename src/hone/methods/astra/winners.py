@@ -1,7 +1,4 @@
-"""Which version of a kernel won its rounds: one choice, for tables and for the rule that has it evaluated.
-
-A module of its own: no rule that makes prompts runs it.
-"""
+"""Which version of a kernel won its rounds: one choice, for tables and for the rule that has it evaluated."""
 
 from __future__ import annotations
 
@@ -13,25 +10,13 @@ from hone.files import read_all, write_records
 from hone.methods.astra.history import Attempt, History, Version, histories
 from hone.methods.astra.stages import Before
 from hone.records import Build, Definition, Solution, Trace, Workload
+from hone.selection.rank import fastest, latest
 from hone.sources.workloads import group
 
 
-def latest(traces: Iterable[Trace]) -> dict[tuple[str, str], Trace]:
-    """(solution, workload) -> its trace: a verdict comes before none, then the latest."""
-    best: dict[tuple[str, str], Trace] = {}
-    for trace in traces:
-        key = (trace.solution, trace.workload)
-        old = best.get(key)
-        if old is None or (old.status.resolved, old.judged_at) < (trace.status.resolved, trace.judged_at):
-            best[key] = trace
-    return best
-
-
 def winner_of(history: History) -> Version | None:
-    """The fastest written version by the suite; of equal ones the first. None where none passed its suite."""
-    written = [version for version in history.versions if version.turn > 0 and version.solution is not None]
-    timed = [version for version in written if history.speedup(version) is not None]
-    return max(timed, key=lambda version: history.speedup(version) or 0.0, default=None)
+    """The fastest written version by the suite; None where none passed its suite."""
+    return fastest((version for version in history.versions if version.turn > 0), history.speedup)
 
 
 def reported(history: History) -> dict[str, Version]:

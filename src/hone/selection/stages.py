@@ -6,15 +6,13 @@ again; times and reasons stand in a file of their own, for tables.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 
-from hone.analysis.metrics import geometric_mean
 from hone.config import UPSTREAM
 from hone.errors import RecordError
 from hone.files import read_all, write_records, write_text
-from hone.operators.choose import best_solution
 from hone.records import (
     Build,
     Definition,
@@ -27,13 +25,11 @@ from hone.records import (
     Trace,
     Workload,
 )
+from hone.selection.rank import LEAST_LEAD, best_solution
 from hone.sources.workloads import group, moved_bytes
 
 BASELINE = UPSTREAM
 """Of an operator's existing kernels the one that training loops run: the builtin."""
-LEAST_SPEEDUP = 1.05
-"""A solution that is not so many times as fast as the builtin, over all workloads and on most of them, is taken for
-noise of the clock."""
 VERIFIED = 3
 """Workloads on which a training compares a kernel with the reference."""
 
@@ -63,7 +59,7 @@ def select(
     judged = [trace for trace in read_all(traces, Trace) if trace.definition == item.name]
     compiled = {build.solution: build for build in read_all(builds, Build)}
     places = sorted({trace.environment.device for trace in judged}) or [""]
-    why = [_choose(item, sized, kernels, judged, where) for where in places]
+    why = [_selection_reason(item, sized, kernels, judged, where) for where in places]
     known = {solution.id: solution for solution in kernels}
     chosen = tuple(
         _selected(reason.where, known[reason.solution], compiled) for reason in why if reason.used == "selected"
@@ -85,28 +81,23 @@ def verification_workloads(item: Definition, workloads: Sequence[Workload]) -> t
     return tuple([*first, *rest][: max(VERIFIED, len(first))])
 
 
-def _choose(
+def _selection_reason(
     item: Definition, workloads: Sequence[Workload], solutions: Sequence[Solution], traces: Sequence[Trace], where: str
 ) -> SelectionReason:
     """The choice on one kind of machine."""
     here = [trace for trace in traces if trace.environment.device == where]
     written = [solution for solution in solutions if solution.source != item.kernels.get(BASELINE)]
-    best = best_solution(item, workloads, written, here, BASELINE)
+    winner = best_solution(item, workloads, written, here, BASELINE)
     common = {"operator": item.title, "definition": item.name, "where": where}
-    if best is None:
+    if winner is None:
         return SelectionReason(**common, used="builtin", reason=_nothing_passed(written, here))
-    solution, speedup = best
-    shown = {workload.id for workload in workloads if not workload.held_out}
-    by_workload = {trace.workload: trace.performance for trace in here if trace.solution == solution.id}
-    times = [time for workload, time in by_workload.items() if workload in shown and time is not None]
     figures = {
-        "solution": solution.id, "workloads": len(times),
-        "baseline_us": 1e3 * geometric_mean([time.baselines[BASELINE].latency_ms for time in times]),
-        "selected_us": 1e3 * geometric_mean([time.solution.latency_ms for time in times]),
+        "solution": winner.solution.id, "workloads": len(winner.times),
+        "baseline_us": 1e3 * geometric_mean(time.baselines[BASELINE].latency_ms for time in winner.times),
+        "selected_us": 1e3 * geometric_mean(time.solution.latency_ms for time in winner.times),
     }  # fmt: skip
-    usual = min(speedup, statistics.median(time.speedup(BASELINE) for time in times))
-    if usual < LEAST_SPEEDUP:
-        reason = f"the fastest solution that passed is {usual:.3f} times as fast, and {LEAST_SPEEDUP} are asked for"
+    if winner.lead < LEAST_LEAD:
+        reason = f"the fastest solution that passed is {winner.lead:.3f} times as fast, and {LEAST_LEAD} are asked for"
         return SelectionReason(**common, **figures, used="builtin", reason=reason)
     return SelectionReason(**common, **figures, used="selected", reason="")
 

@@ -5,12 +5,12 @@ import torch
 
 from hone.build.toolchain import cpu_model
 from hone.files import read_records, write_records
-from hone.gnn.kernels.batches import builtin_library, calls, first_batches
-from hone.gnn.kernels.share import measure
 from hone.operators import OperatorError
 from hone.records import OperatorShare
+from hone.selection.loop.batches import builtin_library, calls, first_batches
+from hone.selection.loop.operator_share import measure
 from tests.gnn.blocks import job
-from tests.gnn.kernels.operator import DEFINITION
+from tests.selection.operator import DEFINITION
 
 
 def test_the_builtin_is_called_as_the_sampler_s_inner_loop(small_graph, library, tmp_path):

@@ -31,7 +31,7 @@ def measure(
     MachineError: no compiler; OperatorError: a definition with other arguments; RecordError: a damaged graph.
     """
     from hone.gnn.graph import Graph
-    from hone.gnn.kernels.batches import first_batches
+    from hone.selection.loop.batches import first_batches
 
     known = {item.title: item for path in definitions for item in read_records(path, Definition)}
     wanted = [known[name] for name in OPERATORS.get(job.system, ()) if name in known]
@@ -63,7 +63,7 @@ def _prepare_ms(graph: Graph, sampler: Path, job: TrainingJob, batches: list[Ten
 def _operator_ms(
     item: Definition, graph: Graph, sampler: Path, job: TrainingJob, batches: list[Tensor], store: Path
 ) -> float:
-    from hone.gnn.kernels.batches import builtin_library, calls
+    from hone.selection.loop.batches import builtin_library, calls
 
     library = builtin_library(item, store)
     times = [

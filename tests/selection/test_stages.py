@@ -6,9 +6,9 @@ from typer.testing import CliRunner
 from hone.cli_operators import app
 from hone.errors import RecordError
 from hone.files import read_record, read_records, write_records
-from hone.operators.select import select, verification_workloads
 from hone.records import Build, BuildStatus, Performance, Selection, SelectionReason, Status, Timing
-from tests.gnn.kernels.operator import DEFINITION, FASTER, LAUNCHER, WORKLOADS, solution
+from hone.selection.stages import select, verification_workloads
+from tests.selection.operator import DEFINITION, FASTER, LAUNCHER, WORKLOADS, solution
 
 FAST, FASTEST = solution(FASTER), solution(f"// best\n{FASTER}")
 BUILTIN = solution(LAUNCHER)

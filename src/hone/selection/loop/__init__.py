@@ -3,6 +3,6 @@
 job = with_selected_kernels(job, selections, store=store, log=log)
 """
 
-from hone.gnn.kernels.use import with_selected_kernels
+from hone.selection.loop.resolve import with_selected_kernels
 
 __all__ = ["with_selected_kernels"]

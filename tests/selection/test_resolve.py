@@ -5,14 +5,14 @@ import pytest
 from hone.build.builds import build_one
 from hone.build.toolchain import toolchain_for
 from hone.files import write_text
-from hone.gnn.kernels import trial, with_selected_kernels
-from hone.gnn.kernels.trial import OwnBatch, Trial, attempt, refusal
-from hone.gnn.kernels.use import find
 from hone.gnn.stage import train
 from hone.records import Language, Selection, TrainingRun
+from hone.selection.loop import check, with_selected_kernels
+from hone.selection.loop.check import CheckRequest, OwnBatch, check_kernel, refusal
+from hone.selection.loop.resolve import find
 from hone.store import Store
 from tests.gnn.blocks import job
-from tests.gnn.kernels.operator import (
+from tests.selection.operator import (
     ABORTS,
     DEFINITION,
     EXITS,
@@ -50,19 +50,21 @@ def own(small_graph, library, store):
 
 def outcome(built, store, source, batch=None):
     path = store / built(source).artifact
-    return attempt(
-        Trial(definition=DEFINITION, workloads=WORKLOADS[:3], solution=solution(source), artifact=str(path), own=batch)
+    return check_kernel(
+        CheckRequest(
+            definition=DEFINITION, workloads=WORKLOADS[:3], solution=solution(source), artifact=str(path), own=batch
+        )
     )
 
 
 def test_a_kernel_is_compared_with_the_reference_and_on_the_training_s_own_batch(built, store, own):
-    assert outcome(built, store, FASTER, own) == trial.Outcome(disagreements=(), compared=3)
+    assert outcome(built, store, FASTER, own) == check.CheckResult(disagreements=(), compared=3)
     assert "on small against reference" in " ".join(outcome(built, store, WRONG).disagreements)
     small = WORKLOADS[1:3]
     told = {"definition": DEFINITION, "workloads": small, "solution": solution(WRONG_ON_LARGE_BATCHES)}
     path = str(store / built(WRONG_ON_LARGE_BATCHES).artifact)
-    assert not attempt(Trial(**told, artifact=path)).disagreements
-    found = attempt(Trial(**told, artifact=path, own=own)).disagreements
+    assert not check_kernel(CheckRequest(**told, artifact=path)).disagreements
+    found = check_kernel(CheckRequest(**told, artifact=path, own=own)).disagreements
     assert found == tuple(f"draws other neighbours than the builtin in hop {hop} of a batch of small" for hop in (0, 1))
 
 
@@ -84,21 +86,21 @@ def test_a_kernel_that_fails_costs_the_training_nothing(store, source, reason):
 def test_a_kernel_that_hangs_is_ended(built, store):
     chosen = selection(HANGS)
     path = store / built(HANGS).artifact
-    assert refusal(chosen, chosen.kernels[0], path, timeout_s=1.0) == "the trial took over 1 s"
+    assert refusal(chosen, chosen.kernels[0], path, timeout_s=1.0) == "the check took over 1 s"
 
 
 def test_what_is_no_shared_object_is_not_loaded(tmp_path, store, built):
     write_text(tmp_path / "kernel.so", "text")
     chosen = selection(FASTER)
     assert "cannot be loaded" in refusal(chosen, chosen.kernels[0], tmp_path / "kernel.so")
-    with pytest.raises(trial.HoneError, match="no function launch with C linkage"):
+    with pytest.raises(check.HoneError, match="no function launch with C linkage"):
         outcome(built, store, OTHER_NAME)
 
 
 def test_without_a_compiler_the_object_that_was_judged_is_used(built, store, monkeypatch, tmp_path):
     build = built(FASTER)
     chosen = selection(FASTER, artifact=build.artifact, target=build.target)
-    monkeypatch.setattr("hone.gnn.kernels.use.refusal", lambda *_: "")
+    monkeypatch.setattr("hone.selection.loop.resolve.refusal", lambda *_: "")
     monkeypatch.setenv("CXX", "no-such-compiler")
     assert find(chosen, HERE, store).artifact == store / build.artifact
     other = selection(FASTER, artifact=build.artifact, target="another CPU")
