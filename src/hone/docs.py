@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from hone import records
-from hone.config import Settings
 
 PAGES: dict[str, tuple[type[records.Record], str]] = {
     "definition": (
@@ -77,13 +76,6 @@ def write_pages(folder: Path) -> None:
 
     for name in PAGES:
         write_text(folder / f"{name}.md", page(name))
-
-
-def config_keys() -> set[str]:
-    """Every key that a config may hold, for checking what the documentation names."""
-    schema = Settings.model_json_schema()
-    parts = [schema, *schema["$defs"].values()]
-    return {key for part in parts for key in part.get("properties", {})}
 
 
 def _fields(schema: dict[str, Any]) -> str:

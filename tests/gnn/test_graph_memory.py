@@ -11,7 +11,7 @@ import pytest
 from hone.config import parse_graph
 from hone.gnn.graph import Graph
 from hone.gnn.prepare import prepare
-from hone.gnn.sharing import mapped_memory, peak_resident_bytes, process_memory
+from tests.gnn.process_memory import mapped_memory, peak_resident_bytes, process_memory
 
 MIB = 1 << 20
 MEMORY_MIB, BEYOND_MIB = 16, 80
@@ -23,7 +23,7 @@ from pathlib import Path
 from hone.config import parse_graph
 from hone.gnn import prepare
 from hone.gnn.datasets import papers100m_like
-from hone.gnn.sharing import peak_resident_bytes, process_memory
+from tests.gnn.process_memory import peak_resident_bytes, process_memory
 
 torch.set_num_threads(1)
 torch.special.ndtr(torch.randn(2, generator=torch.Generator()))  # libraries load at their first use

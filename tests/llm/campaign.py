@@ -22,6 +22,7 @@ from hone.llm.ledger import Ledger
 from hone.llm.retry import Waits
 from hone.records import Answer, Message, Prompt, Sampling
 
+from .cost import total_cost_usd
 from .server import FAULTS, FakeServer
 
 MODEL = "openai-api/fake/toy"
@@ -98,7 +99,7 @@ def books_balance(server: FakeServer, ledger: Ledger, requests: int) -> Row:
     books = server.books
     fresh = books.tokens("prompt_tokens") - books.cached()
     server_usd = (fresh * 2.0 + books.cached() * 0.5 + books.tokens("completion_tokens") * 8.0) / 1e6
-    ledger_usd = ledger.total_cost_usd()
+    ledger_usd = total_cost_usd(ledger)
     return {
         "requests": requests,
         "tries at the server": len(books.sent),

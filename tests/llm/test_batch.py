@@ -7,6 +7,7 @@ from hone.errors import ProviderError, RecordError
 from hone.llm.batch import export_requests, import_answers, requests_file
 from hone.llm.ledger import Ledger
 from hone.records import Sampling
+from tests.llm.cost import total_cost_usd
 
 from .server import completion_body
 
@@ -87,10 +88,10 @@ def test_openais_batches_cost_the_batch_price(tmp_path, ledger, make_request):
 
 def test_importing_again_changes_nothing(tmp_path, batch_file, ledger):
     bring_in(tmp_path, batch_file, ledger, outputs(batch_file))
-    cost_usd = ledger.total_cost_usd()
+    cost_usd = total_cost_usd(ledger)
     report = bring_in(tmp_path, batch_file, ledger, outputs(batch_file))
     assert (report.imported, report.already_there, report.ok) == (0, 3, True)
-    assert ledger.total_cost_usd() == cost_usd
+    assert total_cost_usd(ledger) == cost_usd
 
 
 def test_a_request_in_two_exports_is_imported_once(tmp_path, batch_file, ledger, make_request):

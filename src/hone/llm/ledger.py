@@ -105,10 +105,6 @@ class Ledger:
         """All answers, by key; raises RecordError at the first damaged entry."""
         return (read_entry(path) for path in self.paths())
 
-    def total_cost_usd(self) -> float:
-        """What all answers cost together; raises RecordError where an entry is damaged."""
-        return sum(entry.cost_usd for entry in self.entries())
-
     def check(self) -> list[RecordError]:
         """What is wrong with the entries: one error for each damaged file, none when all is well."""
         damaged = []
