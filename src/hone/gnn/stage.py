@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hone.gnn.learner import Learner
     from hone.gnn.models import GNN
     from hone.gnn.systems import Pipeline
-    from hone.gnn.train import Progress, Taught, Trainer
+    from hone.gnn.train import LearnerLike, Progress, Trainer
 
 INFERENCE_SYSTEM: dict[System, System] = {"full_batch": "pipelined", "pyg": "pipelined"}
 """Systems that cannot infer on samples by themselves -> the one that does it for them."""
@@ -241,7 +241,7 @@ def _validation(
             yield sampled_validation(graph, pipeline, learner, job.hyper.inference_batch_size, job.precision)
 
 
-def _resumed(unfinished: Path, digest: str, learner: Taught) -> Progress | None:
+def _resumed(unfinished: Path, digest: str, learner: LearnerLike) -> Progress | None:
     """What an earlier run of the same job had come to; one of another job is left aside."""
     from hone.gnn.checkpoint import load
     from hone.gnn.train import Progress
@@ -255,7 +255,7 @@ def _resumed(unfinished: Path, digest: str, learner: Taught) -> Progress | None:
     return Progress.from_state(state["progress"])
 
 
-def _parameters(job: TrainingJob, progress: Progress, learner: Taught) -> dict[str, Any]:
+def _parameters(job: TrainingJob, progress: Progress, learner: LearnerLike) -> dict[str, Any]:
     """Those of the best epoch, or of the last where none was validated."""
     parameters = progress.best_parameters or learner.bare_model.state_dict()
     if job.system in ("full_batch", "pyg"):

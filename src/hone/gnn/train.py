@@ -61,8 +61,8 @@ def run_epoch(pipeline: Pipeline, plan: Plan, learner: Learner, observer: Observ
     return Epoch(batches, epoch_s, loss, nodes / each, edges / each)
 
 
-class Taught(Protocol):
-    """What trains step by step, as far as it has to be known here."""
+class LearnerLike(Protocol):
+    """A learner of any system, as far as epochs and checkpoints have to know it."""
 
     device: torch.device
     ranks: Ranks
@@ -124,7 +124,7 @@ class Trainer:
     """Epochs, validation and early stopping around `run_epoch`."""
 
     graph: Graph
-    learner: Taught
+    learner: LearnerLike
     pipeline: Pipeline | None
     """None where an epoch is made otherwise."""
     observer: SpanObserver
