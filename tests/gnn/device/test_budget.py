@@ -8,19 +8,19 @@ from hone.gnn.device.places.budget import (
     GIB,
     HOST_RESERVE_BYTES,
     RESERVE_BYTES,
-    Found,
-    Needs,
+    FreeMemory,
+    MemoryDemand,
     cached_rows,
     chosen,
     gpu_bytes,
     host_bytes,
     inference_reserve,
     least,
-    needs_of,
+    memory_demand,
     training_reserve,
 )
 
-NEEDS = Needs(kept=3 * GIB, places=1 * GIB, indices=12 * GIB, row=256, rows=104 * GIB // 1024, reserve=4 * GIB)
+DEMAND = MemoryDemand(kept=3 * GIB, places=1 * GIB, indices=12 * GIB, row=256, rows=104 * GIB // 1024, reserve=4 * GIB)
 """26 GiB of features: with everything on the GPU 45 GiB, with edges there 20, with neither 8."""
 
 
@@ -41,9 +41,9 @@ NEEDS = Needs(kept=3 * GIB, places=1 * GIB, indices=12 * GIB, row=256, rows=104 
     ],
 )
 def test_auto_takes_the_fastest_place_that_fits(gpu, host, world, peers, expected):
-    found = Found(gpu * GIB, host * GIB, world, peers)
-    assert chosen("auto", NEEDS, found) == expected
-    assert chosen(expected, NEEDS, found) == expected
+    found = FreeMemory(gpu * GIB, host * GIB, world, peers)
+    assert chosen("auto", DEMAND, found) == expected
+    assert chosen(expected, DEMAND, found) == expected
 
 
 @pytest.mark.parametrize(
@@ -59,34 +59,34 @@ def test_auto_takes_the_fastest_place_that_fits(gpu, host, world, peers, expecte
 )
 def test_what_fits_nowhere_is_refused(wanted, gpu, host, said):
     with pytest.raises(MachineError, match="graph") as error:
-        chosen(wanted, NEEDS, Found(gpu * GIB, host * GIB), where="graph")
+        chosen(wanted, DEMAND, FreeMemory(gpu * GIB, host * GIB), where="graph")
     assert said in str(error.value)
     assert ("write placement: auto" in error.value.remedy) == (wanted != "auto")
 
 
 def test_who_asks_for_the_gpu_needs_no_reserve():
-    assert chosen("gpu", NEEDS, Found(41 * GIB, 0)) == "gpu"
+    assert chosen("gpu", DEMAND, FreeMemory(41 * GIB, 0)) == "gpu"
 
 
 def test_what_the_gpu_has_left_is_a_cache_and_the_rest_lies_on_the_host():
-    found = Found(33 * GIB, 100 * GIB)
-    assert cached_rows("host_features", NEEDS, found) * 256 == 13 * GIB
-    assert host_bytes("host_features", NEEDS, found) == 13 * GIB + HOST_RESERVE_BYTES
-    assert cached_rows("host", NEEDS, found) * 256 == 25 * GIB
-    assert host_bytes("host", NEEDS, found) == 13 * GIB + HOST_RESERVE_BYTES
-    assert cached_rows("host", NEEDS, Found(900 * GIB, 0)) == NEEDS.rows
-    assert cached_rows("host_features", NEEDS, Found(GIB, 0)) == 0
+    found = FreeMemory(33 * GIB, 100 * GIB)
+    assert cached_rows("host_features", DEMAND, found) * 256 == 13 * GIB
+    assert host_bytes("host_features", DEMAND, found) == 13 * GIB + HOST_RESERVE_BYTES
+    assert cached_rows("host", DEMAND, found) * 256 == 25 * GIB
+    assert host_bytes("host", DEMAND, found) == 13 * GIB + HOST_RESERVE_BYTES
+    assert cached_rows("host", DEMAND, FreeMemory(900 * GIB, 0)) == DEMAND.rows
+    assert cached_rows("host_features", DEMAND, FreeMemory(GIB, 0)) == 0
     for place in ("gpu", "sharded"):
-        assert (cached_rows(place, NEEDS, found), host_bytes(place, NEEDS, found)) == (0, 0)
-    assert gpu_bytes("sharded", NEEDS, 4) == (4 + 3 + 1 + 12) * GIB + 26 * GIB // 4
+        assert (cached_rows(place, DEMAND, found), host_bytes(place, DEMAND, found)) == (0, 0)
+    assert gpu_bytes("sharded", DEMAND, 4) == (4 + 3 + 1 + 12) * GIB + 26 * GIB // 4
 
 
 def test_processes_share_a_machine_and_agree_on_the_least():
-    assert least([("a", 5, 100, False)]) == Found(5, 100)
+    assert least([("a", 5, 100, False)]) == FreeMemory(5, 100)
     together = least([("a", 5, 100, True), ("a", 4, 90, True)])
-    assert together == Found(4, 45, 2, True)
+    assert together == FreeMemory(4, 45, 2, True)
     apart = least([("a", 5, 100, True), ("b", 4, 90, True)])
-    assert apart == Found(4, 90, 2, False)
+    assert apart == FreeMemory(4, 90, 2, False)
     assert not least([("a", 5, 100, True), ("a", 5, 100, False)]).peers
 
 
@@ -94,13 +94,13 @@ def test_needs_are_those_of_papers100m(small_graph):
     info = small_graph.info.model_copy(
         update={"num_nodes": 111_059_956, "num_edges": 3_228_124_712, "feature_dim": 128}
     )
-    needs = needs_of(info, training_reserve("sage", PUBLISHED["sage"], info, 19))
-    assert needs.features / GIB == pytest.approx(26.48, abs=0.01)
-    assert needs.indices / GIB == pytest.approx(12.03, abs=0.01)
-    assert RESERVE_BYTES + GIB < needs.reserve < RESERVE_BYTES + 4 * GIB
-    assert needs_of(info.model_copy(update={"feature_dim": 121}), 0).row == 256
+    demand = memory_demand(info, training_reserve("sage", PUBLISHED["sage"], info, 19))
+    assert demand.features / GIB == pytest.approx(26.48, abs=0.01)
+    assert demand.indices / GIB == pytest.approx(12.03, abs=0.01)
+    assert RESERVE_BYTES + GIB < demand.reserve < RESERVE_BYTES + 4 * GIB
+    assert memory_demand(info.model_copy(update={"feature_dim": 121}), 0).row == 256
     few, many = (
         inference_reserve("sage", PUBLISHED["sage"], info, fanouts) for fanouts in ([(5, 5)], [(5, 5), (20, 20, 20)])
     )
     assert RESERVE_BYTES < few < many
-    assert needs.reserve < training_reserve("gat", PUBLISHED["gat"], info, 9) < 90 * GIB
+    assert demand.reserve < training_reserve("gat", PUBLISHED["gat"], info, 9) < 90 * GIB

@@ -11,7 +11,7 @@ from hone.gnn.device import copies, training
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.operators import Operators
 from hone.gnn.device.places import host, placement, spread
-from hone.gnn.device.places.budget import Found, needs_of
+from hone.gnn.device.places.budget import FreeMemory, memory_demand
 from hone.gnn.device.places.host import host_zeros, page_locked
 from hone.gnn.device.places.placement import PLENTY, Load, placed_graph
 from hone.gnn.device.places.spread import cached_features, sharded_features
@@ -187,8 +187,8 @@ def test_a_graph_that_fits_nowhere_is_said_before_it_is_loaded(small_graph, monk
 
 
 def test_too_little_host_memory_is_said_before_it_is_asked_for(small_graph, device, monkeypatch):
-    needs = needs_of(small_graph.info, 0)
-    tight = Found(needs.kept + needs.places + needs.indices, 1000)
+    demand = memory_demand(small_graph.info, 0)
+    tight = FreeMemory(demand.kept + demand.places + demand.indices, 1000)
     monkeypatch.setattr(placement, "measured", lambda *_: tight)
     monkeypatch.setattr(placement, "on_device", None)
     load = Load(small_graph.tensor("train"), 8, (2, 2))

@@ -29,7 +29,7 @@ KEPT_STATES = 12
 
 
 @dataclass(frozen=True)
-class Needs:
+class MemoryDemand:
     """Bytes of one process's arrays, by where they may lie."""
 
     kept: int
@@ -50,7 +50,7 @@ class Needs:
 
 
 @dataclass(frozen=True)
-class Found:
+class FreeMemory:
     """What there is for each process: the least that one of them has."""
 
     gpu_bytes: int
@@ -61,11 +61,11 @@ class Found:
     """Whether every GPU reads the memory of all others: they are those of one machine."""
 
 
-def needs_of(info: GraphInfo, reserve: int) -> Needs:
+def memory_demand(info: GraphInfo, reserve: int) -> MemoryDemand:
     """Of a graph."""
     nodes, row = info.num_nodes, 2 * padded(info)
     kept = (8 + 8 + 4 * MAPS) * nodes
-    return Needs(kept=kept, places=4 * nodes, indices=4 * info.num_edges, row=row, rows=nodes, reserve=reserve)
+    return MemoryDemand(kept=kept, places=4 * nodes, indices=4 * info.num_edges, row=row, rows=nodes, reserve=reserve)
 
 
 def training_reserve(model: GNNModel, hyper: HyperParameters, info: GraphInfo, batches: int) -> int:
@@ -106,15 +106,15 @@ def padded(info: GraphInfo) -> int:
     return -(-info.feature_dim // 8) * 8
 
 
-def chosen(wanted: Placement, needs: Needs, found: Found, where: str = "") -> Place:
+def chosen(wanted: Placement, demand: MemoryDemand, free: FreeMemory, where: str = "") -> Place:
     """The fastest place that there is memory for, or the one that is wanted.
 
     Raises MachineError, `where` in its message, when there is too little.
     """
     if wanted == "gpu":
-        needs = replace(needs, reserve=0)  # whoever says so knows better
-    possible = [place for place in PLACES if place != "sharded" or found.world > 1]
-    problems = {place: lacking(place, needs, found) for place in (possible if wanted == "auto" else [wanted])}
+        demand = replace(demand, reserve=0)  # whoever says so knows better
+    possible = [place for place in PLACES if place != "sharded" or free.world > 1]
+    problems = {place: lacking(place, demand, free) for place in (possible if wanted == "auto" else [wanted])}
     for place, problem in problems.items():
         if not problem:
             return place
@@ -125,48 +125,48 @@ def chosen(wanted: Placement, needs: Needs, found: Found, where: str = "") -> Pl
     raise MachineError(said, where=where, remedy=remedy)
 
 
-def lacking(place: Place, needs: Needs, found: Found) -> str:
+def lacking(place: Place, demand: MemoryDemand, free: FreeMemory) -> str:
     """What is in the way of a place; empty: nothing."""
-    if place == "sharded" and not found.peers:
+    if place == "sharded" and not free.peers:
         return "needs two or more GPUs of one machine that read each other's memory"
-    on_gpu = gpu_bytes(place, needs, found.world)
-    if on_gpu > found.gpu_bytes:
-        return f"needs {on_gpu / GIB:.1f} GiB of GPU memory, {found.gpu_bytes / GIB:.1f} GiB are free"
-    on_host = host_bytes(place, needs, found)
-    if on_host > found.host_bytes:
-        return f"needs {on_host / GIB:.1f} GiB of host memory, {found.host_bytes / GIB:.1f} GiB are available"
+    on_gpu = gpu_bytes(place, demand, free.world)
+    if on_gpu > free.gpu_bytes:
+        return f"needs {on_gpu / GIB:.1f} GiB of GPU memory, {free.gpu_bytes / GIB:.1f} GiB are free"
+    on_host = host_bytes(place, demand, free)
+    if on_host > free.host_bytes:
+        return f"needs {on_host / GIB:.1f} GiB of host memory, {free.host_bytes / GIB:.1f} GiB are available"
     return ""
 
 
-def gpu_bytes(place: Place, needs: Needs, world: int) -> int:
+def gpu_bytes(place: Place, demand: MemoryDemand, world: int) -> int:
     """Of each GPU, without cached rows."""
-    shard = needs.row * -(-needs.rows // world)
+    shard = demand.row * -(-demand.rows // world)
     further = {
-        "gpu": needs.indices + needs.features,
-        "sharded": needs.indices + needs.places + shard,
-        "host_features": needs.indices + needs.places,
-        "host": needs.places,
+        "gpu": demand.indices + demand.features,
+        "sharded": demand.indices + demand.places + shard,
+        "host_features": demand.indices + demand.places,
+        "host": demand.places,
     }
-    return needs.kept + needs.reserve + further[place]
+    return demand.kept + demand.reserve + further[place]
 
 
-def cached_rows(place: Place, needs: Needs, found: Found) -> int:
+def cached_rows(place: Place, demand: MemoryDemand, free: FreeMemory) -> int:
     """Of a placement with features on the host: those that the GPU has memory left for."""
     if place not in ("host_features", "host"):
         return 0
-    left = max(0, found.gpu_bytes - gpu_bytes(place, needs, found.world))
-    return min(needs.rows, left // needs.row)
+    left = max(0, free.gpu_bytes - gpu_bytes(place, demand, free.world))
+    return min(demand.rows, left // demand.row)
 
 
-def host_bytes(place: Place, needs: Needs, found: Found) -> int:
+def host_bytes(place: Place, demand: MemoryDemand, free: FreeMemory) -> int:
     """Of each process: page-locked, and HOST_RESERVE_BYTES."""
     if place not in ("host_features", "host"):
         return 0
-    others = needs.row * (needs.rows - cached_rows(place, needs, found))
-    return others + (needs.indices if place == "host" else 0) + HOST_RESERVE_BYTES
+    others = demand.row * (demand.rows - cached_rows(place, demand, free))
+    return others + (demand.indices if place == "host" else 0) + HOST_RESERVE_BYTES
 
 
-def least(everybody: Sequence[tuple[str, int, int, bool]]) -> Found:
+def least(everybody: Sequence[tuple[str, int, int, bool]]) -> FreeMemory:
     """Of (machine, free bytes of its GPU, available bytes of the host, whether it reads its peers) of each process.
 
     Processes of a machine share its host's memory alike.
@@ -174,4 +174,4 @@ def least(everybody: Sequence[tuple[str, int, int, bool]]) -> Found:
     machines = [machine for machine, *_ in everybody]
     host = min(available // machines.count(machine) for machine, _, available, _ in everybody)
     peers = len(everybody) > 1 and len(set(machines)) == 1 and all(reads for *_, reads in everybody)
-    return Found(min(gpu for _, gpu, *_ in everybody), host, len(everybody), peers)
+    return FreeMemory(min(gpu for _, gpu, *_ in everybody), host, len(everybody), peers)

@@ -12,7 +12,7 @@ import torch
 
 from hone.gnn.device.copies import narrow_dtype, on_device
 from hone.gnn.device.memory import DeviceGraph
-from hone.gnn.device.places.budget import GIB, Found, Needs, cached_rows, chosen, least, needs_of
+from hone.gnn.device.places.budget import GIB, FreeMemory, MemoryDemand, cached_rows, chosen, least, memory_demand
 from hone.gnn.device.places.host import available_bytes, host_zeros, page_locked
 from hone.gnn.device.places.inclusion import inclusion_probabilities, likeliest
 from hone.gnn.device.places.peers import peers_within_reach
@@ -40,7 +40,7 @@ class Load:
     fanouts: tuple[int, ...]
 
 
-def measured(device: torch.device, ranks: Ranks) -> Found:
+def measured(device: torch.device, ranks: Ranks) -> FreeMemory:
     """What there is; all processes of a training call it together and get the same."""
     gpu = PLENTY
     if ranks.world > 1:
@@ -64,10 +64,10 @@ def placed_graph(
 
     All processes of a training call it together. Raises MachineError where it does not fit, before anything is loaded.
     """
-    found, needs = measured(device, ranks), needs_of(graph.info, reserve)
-    place = chosen(wanted, needs, found, where=str(graph.path))
+    free, demand = measured(device, ranks), memory_demand(graph.info, reserve)
+    place = chosen(wanted, demand, free, where=str(graph.path))
     if place == "gpu":
-        _say(description(place, needs, found), ranks, log)
+        _say(description(place, demand, free), ranks, log)
         return DeviceGraph.load(graph, device, dtype)
     indptr, labels = (on_device(graph.tensor(name), device) for name in ("indptr", "labels"))
     edges = graph.tensor("indices")
@@ -76,12 +76,12 @@ def placed_graph(
     features = graph.tensor("features")
     narrow = dtype or narrow_dtype(features)
     if place == "sharded":
-        _say(description(place, needs, found), ranks, log)
+        _say(description(place, demand, free), ranks, log)
         return DeviceGraph(indptr, indices, sharded_features(features, device, narrow, ranks), labels, place=place)
-    hot, hits = _hottest(indptr, indices, load, cached_rows(place, needs, found))
+    hot, hits = _hottest(indptr, indices, load, cached_rows(place, demand, free))
     if on_host:  # not before: a copy must not go over from one locked piece to the next
         indices = page_locked(indices, device)
-    _say(description(place, needs, found, hits), ranks, log)
+    _say(description(place, demand, free, hits), ranks, log)
     return DeviceGraph(indptr, indices, cached_features(features, hot, device, narrow), labels, place=place)
 
 
@@ -93,16 +93,16 @@ def _hottest(indptr: Tensor, indices: Tensor, load: Load, number: int) -> tuple[
     return hot.cpu(), float(probabilities[hot].sum(dtype=torch.float64)) / all_nodes if all_nodes else 1.0
 
 
-def description(place: Place, needs: Needs, found: Found, hits: float = 1.0) -> str:
+def description(place: Place, demand: MemoryDemand, free: FreeMemory, hits: float = 1.0) -> str:
     """One line for the log. `hits`: the share of a batch's nodes that the cache is expected to have."""
-    edges = f"{_gib(needs.indices)} of edges on the {'host' if place == 'host' else 'GPU'}"
-    rows = cached_rows(place, needs, found)
-    share = f"{rows / max(1, needs.rows):.1%} of them ({_gib(rows * needs.row)})"
+    edges = f"{_gib(demand.indices)} of edges on the {'host' if place == 'host' else 'GPU'}"
+    rows = cached_rows(place, demand, free)
+    share = f"{rows / max(1, demand.rows):.1%} of them ({_gib(rows * demand.row)})"
     cached = f"on the host but for {share}, the GPU's cache, which should have {hits:.1%} of a batch's nodes"
-    where = {"gpu": "on the GPU", "sharded": f"spread over {found.world} GPUs"}.get(place, cached)
+    where = {"gpu": "on the GPU", "sharded": f"spread over {free.world} GPUs"}.get(place, cached)
     return (
-        f"placement: {place}: {edges}, {_gib(needs.features)} of features {where}; "
-        f"{_gib(found.gpu_bytes)} of GPU memory free, {_gib(needs.reserve)} kept for batches"
+        f"placement: {place}: {edges}, {_gib(demand.features)} of features {where}; "
+        f"{_gib(free.gpu_bytes)} of GPU memory free, {_gib(demand.reserve)} kept for batches"
     )
 
 
