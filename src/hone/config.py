@@ -19,11 +19,11 @@ from hone.config_errors import explain
 from hone.config_files import read_values
 from hone.config_graphs import GraphEntry
 from hone.config_judge import check_judges
+from hone.config_section import Section
 from hone.config_sources import KernelsSource, Source
 from hone.config_trainings import Training, check_trainings
 from hone.errors import ConfigError
 from hone.records import Language, Protocol, Sampling, TorchBaseline
-from hone.section import Section
 
 Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files", "archive", "astra", "astra_single"]
 UNPROMPTED: frozenset[str] = frozenset({"gold", "files", "archive"})

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from hone.config_section import Section
 from hone.records.gnn import FeatureDtype
-from hone.section import Section
 
 
 class _Prepared(Section):

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from hone.config_section import Section
 from hone.records import Tolerance
-from hone.section import Section
 
 
 class LocalSource(Section):

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
+from hone.config_section import Section
 from hone.records.gnn import GNNModel, Kernels, Place, Split, System
-from hone.section import Section
 
 Fanouts = tuple[int, ...]
 """From the seeds outwards; -1 takes every neighbour."""
