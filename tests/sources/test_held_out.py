@@ -60,8 +60,8 @@ def test_sizes_that_the_problem_follows_are_kept_and_name_axes_of_one_size(tmp_p
 
 
 def test_one_changed_axis_tells_two_of_one_size_apart():
-    facts = inspected([{"columns": 7}]).facts
-    assert facts.inputs[0].follows == ("rows", "columns")
+    inspection = inspected([{"columns": 7}]).inspection
+    assert inspection.inputs[0].follows == ("rows", "columns")
 
 
 def test_equal_held_out_sizes_leave_the_names_open_and_are_refused():
@@ -144,7 +144,7 @@ RANK = PROBLEM.replace("(x * self.weight).sum(0), y @ x", "x.sum(0) if x.shape[0
 def test_sizes_that_the_problem_does_not_follow_are_refused(text, field, said):
     found = inspected(field, text)
     assert said in found.error
-    assert bool(said) == (found.facts is None) == bool(found.field) == bool(found.remedy)
+    assert bool(said) == (found.inspection is None) == bool(found.field) == bool(found.remedy)
 
 
 def test_a_wrong_field_stops_the_definitions_with_file_field_and_remedy(tmp_path):

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from hone.sources.facts import Facts, Value
+from hone.sources.inspection import Inspection, Value
 from hone.sources.naming import name_arguments
 
 
@@ -11,8 +11,8 @@ def tensor(name, *shape, dtype="float32"):
 
 
 def named(inputs, parameters=(), outputs=(), **constants):
-    facts = Facts(inputs=inputs, parameters=parameters, outputs=outputs, constants=constants, flops=0)
-    return name_arguments(facts)
+    inspection = Inspection(inputs=inputs, parameters=parameters, outputs=outputs, constants=constants, flops=0)
+    return name_arguments(inspection)
 
 
 def test_constants_name_axes_and_unnamed_sizes_get_the_argument_and_position():

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hone.sources.facts import Facts, Value
+from hone.sources.inspection import Inspection, Value
 from hone.sources.naming import name_arguments
 from hone.sources.problem import HELD_OUT
 
@@ -53,17 +53,17 @@ def _check_entry(entry: Any, where: str, known: Sequence[str]) -> None:
             raise HeldOutError(f"the size of {axis} is {size}, less than 1", where)
 
 
-def complete(facts: Facts, entries: Sequence[dict[str, int]], variants: Sequence[Facts]) -> Facts:
-    """`facts` with the entries, once each of `variants` (the facts under each entry) is what the axes' names say.
+def complete(inspection: Inspection, entries: Sequence[dict[str, int]], variants: Sequence[Inspection]) -> Inspection:
+    """`inspection` with the entries, once each of `variants` (of one entry each) is what the axes' names say.
 
     Where constants of one value leave open which of them a dimension follows, the variants decide (`Value.follows`).
     Raises HeldOutError when an axis does not exist or a shape under an entry is another one.
     """
     if not entries:
-        return facts
-    done = facts.model_copy(update={"held_out": tuple(entries)})
+        return inspection
+    done = inspection.model_copy(update={"held_out": tuple(entries)})
     for group in ("inputs", "parameters", "outputs"):
-        values, others = getattr(facts, group), [getattr(variant, group) for variant in variants]
+        values, others = getattr(inspection, group), [getattr(variant, group) for variant in variants]
         ranks = [len(value.shape) for value in values]
         for index, other in enumerate(others):
             if [len(value.shape) for value in other] != ranks:
@@ -75,17 +75,17 @@ def complete(facts: Facts, entries: Sequence[dict[str, int]], variants: Sequence
     return done
 
 
-def _followed(value: Value, variants: Sequence[Value], facts: Facts) -> Value:
+def _followed(value: Value, variants: Sequence[Value], inspection: Inspection) -> Value:
     """`value` with the one constant that each dimension equals under every entry, or none."""
 
     def constant(position: int, size: int) -> str:
         found = [
             name
-            for name, usual in facts.constants.items()
+            for name, usual in inspection.constants.items()
             if usual == size > 1
             and all(
                 entry.get(name.lower(), usual) == variant.shape[position]
-                for entry, variant in zip(facts.held_out, variants, strict=True)
+                for entry, variant in zip(inspection.held_out, variants, strict=True)
             )
         ]
         return found[0] if len(found) == 1 else ""
@@ -94,9 +94,9 @@ def _followed(value: Value, variants: Sequence[Value], facts: Facts) -> Value:
     return value.model_copy(update={"follows": follows})
 
 
-def _check_variant(facts: Facts, entry: Mapping[str, int], variant: Facts, where: str) -> None:
-    """Raise HeldOutError unless every shape and type of `variant` is that of `facts` with the entry's sizes."""
-    inputs, parameters, outputs, axes = name_arguments(facts)
+def _check_variant(inspection: Inspection, entry: Mapping[str, int], variant: Inspection, where: str) -> None:
+    """Raise HeldOutError unless every shape and type of `variant` is that of `inspection` with the entry's sizes."""
+    inputs, parameters, outputs, axes = name_arguments(inspection)
     unknown = [axis for axis in entry if axis not in axes]
     if unknown:
         raise HeldOutError(f"{unknown[0]!r} is not an axis", where, f"name axes of the problem: {', '.join(axes)}")

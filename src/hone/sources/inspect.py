@@ -14,7 +14,7 @@ from hone.launcher import C_TYPES, HALF_TYPES
 from hone.records import Argument, Definition, Language, UnsupportedProblem, canonical_json
 from hone.scratch import ScratchFolder
 from hone.sources.channel import Replies
-from hone.sources.facts import READY, Facts, Report
+from hone.sources.inspection import READY, Inspection, Report
 from hone.sources.naming import name_arguments
 from hone.sources.problem import ProblemFile, packages, pretrained_weights, without_held_out
 from hone.sources.soundness import Soundness, warn_unknown_commits
@@ -51,20 +51,22 @@ def define(
         if report.field:
             where = f"{file.repository}: {file.path}: {report.field}"
             raise SourceError(report.error, where=where, remedy=report.remedy)
-        if report.facts is None or not (report.facts.outputs or in_place):
+        if report.inspection is None or not (report.inspection.outputs or in_place):
             reason = report.error or "forward returns nothing"
             unsupported[file.name] = UnsupportedProblem(name=file.name, reason=reason, requires=packages(file.text))
         else:
-            definitions.append(definition_of(file, report.facts, soundness, baselines))
+            definitions.append(definition_of(file, report.inspection, soundness, baselines))
     return definitions, [unsupported[file.name] for file in files if file.name in unsupported]
 
 
 def definition_of(
-    file: ProblemFile, facts: Facts, soundness: Soundness, baselines: Sequence[str] = ("torch_eager",)
+    file: ProblemFile, inspection: Inspection, soundness: Soundness, baselines: Sequence[str] = ("torch_eager",)
 ) -> Definition:
-    """The definition of a problem whose facts are known."""
-    inputs, parameters, outputs, axes = name_arguments(facts)
-    tensors = [value for value in (*facts.inputs, *facts.parameters, *facts.outputs) if value.kind == "tensor"]
+    """The definition of a problem whose inspection is known."""
+    inputs, parameters, outputs, axes = name_arguments(inspection)
+    tensors = [
+        value for value in (*inspection.inputs, *inspection.parameters, *inspection.outputs) if value.kind == "tensor"
+    ]
     return Definition(
         name=file.name,
         source=file.source,
@@ -76,12 +78,12 @@ def definition_of(
         parameters=parameters,
         outputs=outputs,
         reference=without_held_out(file.text),
-        held_out=facts.held_out,
+        held_out=inspection.held_out,
         baselines=tuple(baselines),
         languages=_languages((*inputs, *parameters, *outputs)),
         requires=packages(file.text),
         compulsory_bytes=sum(value.size_bytes for value in tensors),
-        flops=facts.flops,
+        flops=inspection.flops,
         soundness=soundness.flags(file),
         upstream=file.upstream,
     )

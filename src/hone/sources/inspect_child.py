@@ -27,7 +27,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from hone.sources import held_out
-from hone.sources.facts import READY, Facts, Report, Value
+from hone.sources.inspection import READY, Inspection, Report, Value
 
 SEED = 42
 SCALARS = {bool: ("bool", 1), int: ("int64", 8), float: ("float64", 8)}
@@ -73,15 +73,15 @@ class RecurrentLayers(TorchFunctionMode):
         return output, *(torch.empty_like(item) for item in states)
 
 
-def facts_of(text: str) -> Facts:
+def inspection_of(text: str) -> Inspection:
     """What the problem computes, held-out sizes included; raises whatever the problem raises, and HeldOutError."""
-    facts, field = _run(text)
-    entries = held_out.read_entries(field, facts.constants)
-    return held_out.complete(facts, entries, [_variant(text, index, sizes) for index, sizes in enumerate(entries)])
+    inspection, field = _run(text)
+    entries = held_out.read_entries(field, inspection.constants)
+    return held_out.complete(inspection, entries, [_variant(text, index, sizes) for index, sizes in enumerate(entries)])
 
 
-def _variant(text: str, index: int, sizes: Mapping[str, int]) -> Facts:
-    """The facts with other sizes, those of entry `index`."""
+def _variant(text: str, index: int, sizes: Mapping[str, int]) -> Inspection:
+    """The inspection with other sizes, those of entry `index`."""
     try:
         return _run(text, sizes)[0]
     except Exception as error:  # the problem's own code
@@ -89,8 +89,8 @@ def _variant(text: str, index: int, sizes: Mapping[str, int]) -> Facts:
         raise held_out.HeldOutError(problem, f"{held_out.FIELD}[{index}]", "choose sizes that it can take") from error
 
 
-def _run(text: str, sizes: Mapping[str, int] | None = None) -> tuple[Facts, Any]:
-    """The facts with other sizes of some constants (lower-case name -> size), and the field of held-out sizes."""
+def _run(text: str, sizes: Mapping[str, int] | None = None) -> tuple[Inspection, Any]:
+    """The inspection with other sizes of some constants (lower-case name -> size), and the field of held-out sizes."""
     try:
         return _run_in(text, sizes or {}, FakeMode())
     except RuntimeError:
@@ -98,7 +98,7 @@ def _run(text: str, sizes: Mapping[str, int] | None = None) -> tuple[Facts, Any]
         return _run_in(text, sizes or {}, FakeMode(allow_non_fake_inputs=True), real_model=True)
 
 
-def _run_in(text: str, sizes: Mapping[str, int], fake: FakeMode, *, real_model: bool = False) -> tuple[Facts, Any]:
+def _run_in(text: str, sizes: Mapping[str, int], fake: FakeMode, *, real_model: bool = False) -> tuple[Inspection, Any]:
     with ExitStack() as stack:
         if not real_model:
             stack.enter_context(fake)
@@ -112,14 +112,14 @@ def _run_in(text: str, sizes: Mapping[str, int], fake: FakeMode, *, real_model: 
         stack.enter_context(torch.no_grad())
         recurrent = stack.enter_context(RecurrentLayers())
         output = model(*inputs)
-        facts = Facts(
+        inspection = Inspection(
             inputs=tuple(_input(name, value) for name, value in _bind(model, inputs)),
             parameters=tuple(_tensor(name, value) for name, value in model.state_dict().items() if _is_float(value)),
             outputs=tuple(_tensor("", value) for value in (() if output is None else _flatten(output))),
             constants=_constants(text, module),
             flops=counter.get_total_flops() + recurrent.flops,
         )
-        return facts, getattr(module, held_out.FIELD, ())
+        return inspection, getattr(module, held_out.FIELD, ())
 
 
 def _load(text: str, sizes: Mapping[str, int]) -> types.ModuleType:
@@ -183,9 +183,9 @@ def _constants(text: str, module: types.ModuleType) -> dict[str, int]:
 
 
 def report(name: str, text: str) -> Report:
-    """The facts, or the last line of whatever went wrong."""
+    """The inspection, or the last line of whatever went wrong."""
     try:
-        return Report(name=name, facts=facts_of(text))
+        return Report(name=name, inspection=inspection_of(text))
     except held_out.HeldOutError as error:
         return Report(name=name, error=str(error), field=error.where, remedy=error.remedy)
     except (Exception, SystemExit) as error:  # noqa: BLE001  the child-process boundary: any failure is a finding

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from hone.records import Argument
-from hone.sources.facts import Facts, Value
+from hone.sources.inspection import Inspection, Value
 
 C_KEYWORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl
@@ -94,15 +94,15 @@ class Axes:
 
 
 def name_arguments(
-    facts: Facts,
+    inspection: Inspection,
 ) -> tuple[tuple[Argument, ...], tuple[Argument, ...], tuple[Argument, ...], dict[str, int]]:
     """(inputs, parameters, outputs, axes) with identifiers that differ from each other and from C++'s words."""
     names = Names()
-    inputs = [names.take(value.name, "in") for value in facts.inputs]
-    several = len(facts.outputs) > 1
-    outputs = [names.take(f"out{index}" if several else "out", "result") for index in range(len(facts.outputs))]
-    parameters = [names.take(value.name, "param") for value in facts.parameters]
-    axes = Axes(facts.constants, names)
+    inputs = [names.take(value.name, "in") for value in inspection.inputs]
+    several = len(inspection.outputs) > 1
+    outputs = [names.take(f"out{index}" if several else "out", "result") for index in range(len(inspection.outputs))]
+    parameters = [names.take(value.name, "param") for value in inspection.parameters]
+    axes = Axes(inspection.constants, names)
 
     def arguments(given: Sequence[str], values: Sequence[Value], share: bool) -> tuple[Argument, ...]:
         return tuple(
@@ -116,8 +116,8 @@ def name_arguments(
         )
 
     named = (
-        arguments(inputs, facts.inputs, False),
-        arguments(parameters, facts.parameters, True),
-        arguments(outputs, facts.outputs, True),
+        arguments(inputs, inspection.inputs, False),
+        arguments(parameters, inspection.parameters, True),
+        arguments(outputs, inspection.outputs, True),
     )
     return *named, axes.sizes

@@ -31,7 +31,7 @@ class Value(Record):
         return size
 
 
-class Facts(Record):
+class Inspection(Record):
     """What one problem computes, by shapes and types."""
 
     inputs: tuple[Value, ...]
@@ -45,11 +45,11 @@ class Facts(Record):
 
 
 class Report(Record):
-    """The child's word on one problem: its facts, or the last line of the error."""
+    """The child's word on one problem: its inspection, or the last line of the error."""
 
     name: str
     """Name of the definition to be."""
-    facts: Facts | None = None
+    inspection: Inspection | None = None
     error: str = ""
     field: str = ""
     """The part of the file that the error is about, where it is the file's author who must mend it."""
