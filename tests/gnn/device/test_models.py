@@ -9,13 +9,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from hone.config_trainings import HyperParameters
 from hone.gnn.device.autograd_pass import AutogradPass, ModelWeights
+from hone.gnn.device.kernel_work import BatchCounts
 from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.padded import HashDropout, PaddedBlock
 from hone.gnn.device.passes import DeviceModel
 from hone.gnn.device.sampler import DeviceSampler, as_batch
 from hone.gnn.device.training import DeviceInference
-from hone.gnn.device.work import BatchCounts
 from hone.gnn.distributed import Ranks
 from hone.gnn.learner import autocast, model_input
 from hone.gnn.models import build_model

@@ -19,7 +19,7 @@ import torch
 
 from hone.csv_table import Row, write_table
 from hone.errors import MachineError
-from hone.gnn.device.work import PRODUCT, BatchCounts, Work, batch_work
+from hone.gnn.device.kernel_work import PRODUCT, BatchCounts, KernelWork, batch_work
 from hone.gnn.seeds import Plan, shuffled
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Machine:
     flops_per_us: float
     """Of a bfloat16 product."""
 
-    def floor_us(self, work: Work) -> float:
+    def floor_us(self, work: KernelWork) -> float:
         """Neither its bytes nor its arithmetic can take less."""
         return max(work.bytes / self.bytes_per_us, work.flops / self.flops_per_us)
 
@@ -106,7 +106,7 @@ def _elapsed_us(work: Any) -> float:
     return 1e3 * float(begin.elapsed_time(end))
 
 
-def profiled(loop: DeviceLoop, plan: Plan, batches: int = BATCHES) -> tuple[list[Work], list[float]]:
+def profiled(loop: DeviceLoop, plan: Plan, batches: int = BATCHES) -> tuple[list[KernelWork], list[float]]:
     """What a batch has to do, on average over some, and how long each part of it took."""
     counts = [BatchCounts.of(room, loop.graph) for room in loop.one_by_one(plan, batches)]  # warms up, too
     weights = cast("Weights", loop.weights)  # of a SAGE: `stage.roofline` refuses the others
@@ -136,7 +136,7 @@ def kernels_of(events: Iterable[Any]) -> list[Launch]:
     return sorted(found, key=lambda launch: launch.start_us)
 
 
-def attributed(work: Sequence[Work], launches: Sequence[Launch], batches: int) -> list[float]:
+def attributed(work: Sequence[KernelWork], launches: Sequence[Launch], batches: int) -> list[float]:
     """Microseconds of each piece of work, the mean over batches; what is not ours belongs to the product at hand.
 
     Raises MachineError when our kernels did not run in the order of `work`, over and over again.
@@ -178,7 +178,7 @@ def batch_us(loop: DeviceLoop, plan: Plan, epochs: int = EPOCHS) -> float:
     return statistics.median(found[1:])
 
 
-def table_rows(work: Sequence[Work], times_us: Sequence[float], epoch_us: float, machine: Machine) -> list[Row]:
+def table_rows(work: Sequence[KernelWork], times_us: Sequence[float], epoch_us: float, machine: Machine) -> list[Row]:
     """A row for each piece of work, their sum, and the epoch, which is less where kernels ran beside each other."""
     nbytes, flops = sum(item.bytes for item in work), sum(item.flops for item in work)
     floor_us, all_us = sum(map(machine.floor_us, work)), sum(times_us)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from hone.gnn.device.kernel_work import BatchCounts
 from hone.gnn.device.loop import AHEAD, GROUP, DeviceLoop, group_size, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library
@@ -18,7 +19,6 @@ from hone.gnn.device.passes import DeviceModel, device_model
 from hone.gnn.device.places.budget import inference_reserve, training_reserve
 from hone.gnn.device.places.placement import Load, placed_graph
 from hone.gnn.device.sampler import DeviceSampler
-from hone.gnn.device.work import BatchCounts
 from hone.gnn.distributed import Ranks, sum_over_ranks
 from hone.gnn.observer import SpanObserver
 from hone.gnn.seeds import Plan, derived_seed, shuffled

@@ -8,10 +8,10 @@ import torch
 
 from hone.csv_table import write_table
 from hone.errors import MachineError
+from hone.gnn.device.kernel_work import BatchCounts, HopCounts, batch_work
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.roofline import ALL, COLUMNS, EPOCH, Launch, Machine, attributed, kernels_of, table_rows
 from hone.gnn.device.sampler import DeviceSampler
-from hone.gnn.device.work import BatchCounts, HopCounts, batch_work
 from hone.gnn.seeds import Plan
 
 SEEDS, FANOUTS, WIDTHS = 2, (2, 3), (8, 16, 8)

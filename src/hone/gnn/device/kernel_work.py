@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SECTOR = 32
 """Bytes that a GPU's memory gives at a time."""
 PRODUCT = ""
-"""`Work.launch` of matrix products, whose kernels are not ours and have names that change."""
+"""`KernelWork.launch` of matrix products, whose kernels are not ours and have names that change."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class BatchCounts:
 
 
 @dataclass(frozen=True)
-class Work:
+class KernelWork:
     """One launch, or the products between two of ours."""
 
     kernel: str
@@ -98,7 +98,7 @@ class Work:
     flops: float = 0.0
 
 
-def batch_work(counts: BatchCounts, widths: Sequence[int], parameters: int, *, deterministic: bool) -> list[Work]:
+def batch_work(counts: BatchCounts, widths: Sequence[int], parameters: int, *, deterministic: bool) -> list[KernelWork]:
     """All of a batch, in the order in which one stream does it.
 
     `widths` are those of the state before the first layer and after each, as `Weights` fills them up.
@@ -110,13 +110,13 @@ def batch_work(counts: BatchCounts, widths: Sequence[int], parameters: int, *, d
     ]
 
 
-def _sampling(counts: BatchCounts, width: int, deterministic: bool) -> list[Work]:
-    found = [Work("begin_batch", "sampling", "begin_batch", counts.hops[0].rows * (8 + 4 + 4 + 2 * SECTOR))]
+def _sampling(counts: BatchCounts, width: int, deterministic: bool) -> list[KernelWork]:
+    found = [KernelWork("begin_batch", "sampling", "begin_batch", counts.hops[0].rows * (8 + 4 + 4 + 2 * SECTOR))]
     for number, hop in enumerate(counts.hops, start=1):
         last = number == len(counts.hops)
         of_map = 0.0 if last else 2 * SECTOR * hop.distinct
         drawn = hop.rows * (4 + 4 + SECTOR) + hop.index_bytes + 4 * hop.edges + of_map
-        found.append(Work(f"{'draw_neighbours' if last else 'draw'}, hop {number}", "sampling", "draw", drawn))
+        found.append(KernelWork(f"{'draw_neighbours' if last else 'draw'}, hop {number}", "sampling", "draw", drawn))
         nbytes: dict[str, float] = {}
         if not last:
             listed = 4 * hop.rows + 4 * hop.edges  # degrees and neighbours, which all of these read
@@ -127,35 +127,35 @@ def _sampling(counts: BatchCounts, width: int, deterministic: bool) -> list[Work
             nbytes["list_readers"] = listed + 8 * hop.edges + 4 * hop.distinct
             if deterministic:
                 nbytes["sort_readers"] = 4 * hop.sources + 8 * hop.edges
-        found += [Work(f"{name}, hop {number}", "sampling", name, count) for name, count in nbytes.items()]
+        found += [KernelWork(f"{name}, hop {number}", "sampling", name, count) for name, count in nbytes.items()]
     last_hop = counts.hops[-1]
     gathered = 2 * width * counts.feature_rows + 8 * last_hop.rows + 4 * last_hop.edges + 4 * width * last_hop.rows
-    found.append(Work("end_batch", "sampling", "end_batch", 0.0))
+    found.append(KernelWork("end_batch", "sampling", "end_batch", 0.0))
     added = width * (last_hop.edges + last_hop.rows)
-    found.append(Work("mean_of_features", "sampling", "mean_of_features", gathered, added))
+    found.append(KernelWork("mean_of_features", "sampling", "mean_of_features", gathered, added))
     return found
 
 
-def _forward(counts: BatchCounts, widths: Sequence[int]) -> list[Work]:
+def _forward(counts: BatchCounts, widths: Sequence[int]) -> list[KernelWork]:
     found = []
     for layer, (inputs, outputs) in enumerate(itertools.pairwise(widths)):
         hop = counts.hops[len(widths) - 2 - layer]
         if layer:
             nbytes = 4 * hop.rows + 4 * hop.edges + 2 * inputs * hop.sources + 4 * inputs * hop.rows
             added = inputs * (hop.edges + hop.rows)
-            found.append(Work(f"mean_of_states, layer {layer + 1}", "step", "mean_of_states", nbytes, added))
+            found.append(KernelWork(f"mean_of_states, layer {layer + 1}", "step", "mean_of_states", nbytes, added))
         numbers = 2 * inputs * (hop.rows + outputs) + hop.rows * outputs
         flops = 4 * hop.rows * inputs * outputs
-        found.append(Work(f"product, layer {layer + 1} forward", "step", PRODUCT, 2 * numbers, flops))
+        found.append(KernelWork(f"product, layer {layer + 1} forward", "step", PRODUCT, 2 * numbers, flops))
     return found
 
 
-def _backward(counts: BatchCounts, widths: Sequence[int], parameters: int) -> list[Work]:
+def _backward(counts: BatchCounts, widths: Sequence[int], parameters: int) -> list[KernelWork]:
     seeds = counts.hops[0].rows
     found = [
-        Work("loss_and_gradient", "step", "loss_and_gradient", seeds * (4 * widths[-1] + 4 + SECTOR + 4)),
-        Work("sum_losses", "step", "sum_losses", 4 * seeds),
-        Work("note_loss", "step", "note_loss", 0.0),
+        KernelWork("loss_and_gradient", "step", "loss_and_gradient", seeds * (4 * widths[-1] + 4 + SECTOR + 4)),
+        KernelWork("sum_losses", "step", "sum_losses", 4 * seeds),
+        KernelWork("note_loss", "step", "note_loss", 0.0),
     ]
     for layer in range(len(widths) - 2, -1, -1):
         inputs, outputs, hop = widths[layer], widths[layer + 1], counts.hops[len(widths) - 2 - layer]
@@ -164,12 +164,14 @@ def _backward(counts: BatchCounts, widths: Sequence[int], parameters: int) -> li
         if layer:  # and the gradient of the layer's input
             nbytes += 2 * (hop.rows * (2 * inputs + outputs) + 2 * inputs * outputs)
             flops *= 2
-        found.append(Work(f"products, layer {layer + 1} backward", "step", PRODUCT, nbytes, flops))
+        found.append(KernelWork(f"products, layer {layer + 1} backward", "step", PRODUCT, nbytes, flops))
         if layer:
             nbytes = 4 * inputs * hop.rows + 4 * hop.rows + 4 * hop.edges + 4 * hop.sources + 4 * inputs * hop.sources
             added = inputs * (hop.edges + hop.rows)
-            found.append(Work(f"gradient_of_states, layer {layer + 1}", "step", "gradient_of_states", nbytes, added))
-    return [*found, Work("adam", "step", "adam", 30.0 * parameters)]
+            found.append(
+                KernelWork(f"gradient_of_states, layer {layer + 1}", "step", "gradient_of_states", nbytes, added)
+            )
+    return [*found, KernelWork("adam", "step", "adam", 30.0 * parameters)]
 
 
 def _distinct(nodes: Tensor) -> int:
