@@ -12,8 +12,8 @@ from hone.judge.child.cpu.native import SCALARS
 from hone.judge.child.models import cast_inputs, load_module, seed_all, set_sizes
 from hone.judge.plan import reference_message
 from hone.records import Tolerance, Workload
-from hone.sources.kernels.define import _definition, _kernels
-from hone.sources.kernels.fetch import entry_paths, read_entries
+from hone.sources.extraction.define import _definition, _kernels
+from hone.sources.extraction.fetch import entry_paths, read_entries
 
 ROOT = Path(__file__).parents[1]
 

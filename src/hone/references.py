@@ -14,7 +14,7 @@ from hone.errors import ConfigError, located
 from hone.llm.recorded import read_transcript, transcript_path
 from hone.methods.files import check_files
 from hone.methods.hardware import gpu
-from hone.sources.kernels.names import numbers_in
+from hone.sources.extraction.names import numbers_in
 
 
 def checked(values: Mapping[str, Any], where: str) -> Settings:

@@ -11,8 +11,8 @@ from typing import Any
 from hone.config_sources import Package
 from hone.errors import SourceError
 from hone.files import write_bytes, write_text
-from hone.sources.kernels.entry import Operator, Template
-from hone.sources.kernels.packages import CACHE, Tree, open_package
+from hone.sources.extraction.entry import Operator, Template
+from hone.sources.extraction.packages import CACHE, Tree, open_package
 
 
 @dataclass(frozen=True)

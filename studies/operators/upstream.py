@@ -20,10 +20,10 @@ from hone.config_sources import KernelsSource
 from hone.csv_table import Row
 from hone.errors import ConfigError, MachineError
 from hone.records import Build, Definition, Workload
-from hone.sources.kernels.define import define
-from hone.sources.kernels.entry import Entry
-from hone.sources.kernels.fetch import fetch
-from hone.sources.kernels.packages import CACHE
+from hone.sources.extraction.define import define
+from hone.sources.extraction.entry import Entry
+from hone.sources.extraction.fetch import fetch
+from hone.sources.extraction.packages import CACHE
 from studies.operators.package_sources import write_sources
 from studies.processes import run_watched
 

@@ -8,8 +8,8 @@ import torch
 from hone.config_sources import FolderPackage, KernelsSource
 from hone.errors import ConfigError, SourceError
 from hone.records import Tolerance
-from hone.sources.kernels.entry import Operator, Template
-from hone.sources.kernels.packages import open_package
+from hone.sources.extraction.entry import Operator, Template
+from hone.sources.extraction.packages import open_package
 from studies.operators.package_sources import rendered, text_constant, write_sources
 from studies.operators.upstream import COLUMNS, compare, mismatches
 from studies.operators.upstream_child import _same_bits, worst_share

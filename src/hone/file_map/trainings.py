@@ -10,7 +10,7 @@ from hone.config import Settings
 from hone.config_trainings import OPERATORS, TrainingKey, training_keys
 from hone.file_map.paths import Paths
 from hone.records.gnn import System
-from hone.sources.kernels.names import numbers_in
+from hone.sources.extraction.names import numbers_in
 
 
 class TrainingFiles:

@@ -15,8 +15,8 @@ from hone.sources.workloads import visible, workload_of
 
 def fetch_problems(name: str, source: Source, output: Path) -> None:
     """A source's problem files, or entries of existing kernels, verified against the config; raises SourceError."""
+    from hone.sources.extraction.fetch import fetch as fetch_kernels
     from hone.sources.fetch import fetch
-    from hone.sources.kernels.fetch import fetch as fetch_kernels
 
     with located(f"sources.{name}"):
         if source.kind == "kernels":
@@ -43,9 +43,9 @@ def define_level(
     A problem has one workload, an existing kernel (`kind: kernels`) those of its entry.
     """
     from hone.sources import soundness as flags
+    from hone.sources.extraction.define import define as define_kernels
+    from hone.sources.extraction.fetch import KernelFile
     from hone.sources.inspect import define
-    from hone.sources.kernels.define import define as define_kernels
-    from hone.sources.kernels.fetch import KernelFile
     from hone.sources.problem import ProblemFile
 
     missing: list[UnsupportedProblem] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from hone.sources.kernels.declarations import (
+from hone.sources.extraction.declarations import (
     WORD,
     Declaration,
     Group,

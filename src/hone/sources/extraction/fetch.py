@@ -10,10 +10,10 @@ from hone.config import closest
 from hone.config_sources import KernelsSource, Package
 from hone.errors import SourceError, located
 from hone.records import Upstream, Versioned
-from hone.sources.kernels.entry import Entry, Kernel, parse_entry
-from hone.sources.kernels.headers import Resolved, resolve
-from hone.sources.kernels.names import parse_name
-from hone.sources.kernels.packages import CACHE, TIMEOUT_S, Tree, open_packages
+from hone.sources.extraction.entry import Entry, Kernel, parse_entry
+from hone.sources.extraction.headers import Resolved, resolve
+from hone.sources.extraction.names import parse_name
+from hone.sources.extraction.packages import CACHE, TIMEOUT_S, Tree, open_packages
 
 LEVEL = 1
 """A folder of entries is one level."""

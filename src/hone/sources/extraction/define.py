@@ -9,13 +9,13 @@ from pathlib import Path
 from hone.config_sources import Package
 from hone.errors import SourceError
 from hone.records import TORCH_BASELINES, Argument, Definition, Tolerance, Workload
+from hone.sources.extraction.entry import Entry, Shape, TensorOrScalar
+from hone.sources.extraction.fetch import LEVEL, KernelFile, entry_paths, read_entries
+from hone.sources.extraction.packages import CACHE
+from hone.sources.extraction.stand_alone import stand_alone
 from hone.sources.fetch import LOCAL_COMMIT
 from hone.sources.inspect import PROBLEM_TIMEOUT_S
 from hone.sources.inspect import define as inspected
-from hone.sources.kernels.emit import stand_alone
-from hone.sources.kernels.entry import Entry, Shape, TensorOrScalar
-from hone.sources.kernels.fetch import LEVEL, KernelFile, entry_paths, read_entries
-from hone.sources.kernels.packages import CACHE
 from hone.sources.problem import ProblemFile, check
 from hone.sources.soundness import Soundness
 from hone.sources.workloads import moved_bytes

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from hone.errors import SourceError
 from hone.records import Record
-from hone.sources.kernels.packages import Tree
+from hone.sources.extraction.packages import Tree
 
 COMMENT_OR_TEXT = re.compile(
     r"""(?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/)"""

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from hone.errors import SourceError
-from hone.sources.kernels.entry import parse_entry
-from hone.sources.kernels.names import parse_name
-from tests.sources.kernels.conftest import ENTRY
+from hone.sources.extraction.entry import parse_entry
+from hone.sources.extraction.names import parse_name
+from tests.sources.extraction.conftest import ENTRY
 
 ROOT = Path(__file__).parents[3]
 COMMITTED = sorted(ROOT.glob("config/kernels/*/*.yaml"))

@@ -7,7 +7,7 @@ import torch
 
 from tests.gnn.sampling.specified import hop_key, positions
 from tests.graph_ops import Calls, definitions
-from tests.sources.kernels.test_graph_ops import CASES as OTHER_CASES
+from tests.sources.extraction.test_graph_ops import CASES as OTHER_CASES
 
 DRAW = {"offsets": 401, "edges": 9001, "count": 203, "sizes": 2, "words": 8}
 NUMBER = {"count": 77, "room": 500, "table": 500, "sizes": 2}

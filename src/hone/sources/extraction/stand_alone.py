@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hone.launcher import c_type, signature
 from hone.records import Argument, Definition, Language
-from hone.sources.kernels.entry import Kernel
-from hone.sources.kernels.headers import Resolved
-from hone.sources.kernels.prune import prune
+from hone.sources.extraction.entry import Kernel
+from hone.sources.extraction.headers import Resolved
+from hone.sources.extraction.prune import prune
 
 TEMPLATE_TYPE = "scalar_t"
 OWN_HEADERS = {

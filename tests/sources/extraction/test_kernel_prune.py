@@ -2,8 +2,8 @@
 
 import pytest
 
-from hone.sources.kernels.declarations import Unreadable, declarations, parse
-from hone.sources.kernels.prune import prune
+from hone.sources.extraction.declarations import Unreadable, declarations, parse
+from hone.sources.extraction.prune import prune
 
 
 def names(text):

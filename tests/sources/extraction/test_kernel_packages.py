@@ -10,7 +10,7 @@ import pytest
 
 from hone.config_sources import GitPackage, PyPIPackage
 from hone.errors import SourceError
-from hone.sources.kernels.packages import cached, open_package, open_packages
+from hone.sources.extraction.packages import cached, open_package, open_packages
 
 SETUP = "raise SystemExit('a package is never executed')\n"
 FILES = {

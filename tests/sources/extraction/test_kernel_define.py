@@ -15,11 +15,11 @@ from hone.errors import ConfigError, SourceError
 from hone.files import read_records, write_records
 from hone.launcher import signatures
 from hone.records import Definition, Language, Tolerance, Upstream
-from hone.sources.kernels.define import _definition, _workloads, define, definitions_of
-from hone.sources.kernels.entry import parse_entry
-from hone.sources.kernels.fetch import KernelFile, fetch
+from hone.sources.extraction.define import _definition, _workloads, define, definitions_of
+from hone.sources.extraction.entry import parse_entry
+from hone.sources.extraction.fetch import KernelFile, fetch
 from studies.operators.upstream_child import WorkloadRun, worst_share
-from tests.sources.kernels.conftest import ENTRY
+from tests.sources.extraction.conftest import ENTRY
 
 ROOT = Path(__file__).parents[3]
 MINIATURE = ROOT / "config/kernels/miniature"

@@ -5,8 +5,8 @@ import subprocess
 import pytest
 
 from hone.errors import SourceError
-from hone.sources.kernels.headers import resolve, without_comments
-from hone.sources.kernels.packages import Tree
+from hone.sources.extraction.headers import resolve, without_comments
+from hone.sources.extraction.packages import Tree
 
 
 def tree(name="p", include=("include",), **files):
