@@ -117,9 +117,9 @@ def decoder(
     output: Output = RUN / "studies/decoder.csv",
 ) -> None:
     """Time a decoder layer with upstream's kernels and the winners; <output>_kernels.csv has each kernel's part."""
-    from hone.operators.stage import record_files
+    from hone.operators.stages import record_files
     from studies.decoder.rows import LAYER_COLUMNS
-    from studies.decoder.stage import decoder_layer
+    from studies.decoder.stages import decoder_layer
 
     rows, problems = decoder_layer(
         choices, record_files(definitions), record_files(workloads), record_files(evaluations),
@@ -189,7 +189,7 @@ def sanitize(
 ) -> None:
     """Run chosen kernels under NVIDIA's compute-sanitizer on their workloads: bad accesses, races, unwritten memory."""
     from hone.config import read
-    from hone.operators.stage import record_files
+    from hone.operators.stages import record_files
     from studies.operators import sanitize as study
 
     rows = study.sanitize(

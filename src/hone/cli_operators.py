@@ -35,13 +35,13 @@ def choose(
     """Choose, for each existing kernel, upstream's, today's and the best one that was written, and build them."""
     from hone.config import read
     from hone.files import read_records
-    from hone.operators import stage
+    from hone.operators import stages
     from hone.operators.choice import KernelChoice
     from hone.selection.choices import choose as choose_kernels
 
     settings = read(config)
     choose_kernels(
-        *(stage.record_files(path) for path in (definitions, workloads, solutions, evaluations)),
+        *(stages.record_files(path) for path in (definitions, workloads, solutions, evaluations)),
         store=Path(settings.paths.store), timeout_s=settings.judge.build_timeout_s,
         workers=len(os.sched_getaffinity(0)), output=output,
     )  # fmt: skip
@@ -59,11 +59,11 @@ def list_(
 ) -> None:
     """Name and schema of each operator, and the functions that it can replace; or why a kernel is none."""
     from hone.config import read
-    from hone.operators import stage
+    from hone.operators import stages
 
     settings = read(config)
-    lines = stage.describe(
-        choices, stage.record_files(definitions), stage.record_files(workloads),
+    lines = stages.describe(
+        choices, stages.record_files(definitions), stages.record_files(workloads),
         store=Path(settings.paths.store), entries=entries_of(settings),
     )  # fmt: skip
     for line in lines:
@@ -85,11 +85,11 @@ def check(
 ) -> None:
     """Compare operators with the upstream package's own functions and the reference, on every workload."""
     from hone.config import read
-    from hone.operators import stage
+    from hone.operators import stages
 
     settings = read(config)
-    problems = stage.check(
-        choices, stage.record_files(definitions), stage.record_files(workloads),
+    problems = stages.check(
+        choices, stages.record_files(definitions), stages.record_files(workloads),
         store=Path(settings.paths.store), entries=entries_of(settings),
         kernel_sets=_words(kernels), library=library, output=output,
     )  # fmt: skip
@@ -113,12 +113,12 @@ def select(
 ) -> None:
     """Select the kernel that trainings run for an operator, on each kind of machine that judged one, and say why."""
     from hone.files import read_records
-    from hone.operators import stage
+    from hone.operators import stages
     from hone.records import SelectionReason
     from hone.selection.stages import select as choose_kernel
 
     reasons = output.with_suffix(".reasons.jsonl")
-    files = [stage.record_files(path) for path in (definitions, workloads, solutions, evaluations, builds)]
+    files = [stages.record_files(path) for path in (definitions, workloads, solutions, evaluations, builds)]
     choose_kernel(operator, *files, output=output, reasons=reasons)
     for item in read_records(reasons, SelectionReason):
         gain = f"{item.speedup:.3f} times as fast as the builtin" if item.speedup else ""

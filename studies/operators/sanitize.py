@@ -24,7 +24,7 @@ from hone.errors import ConfigError, MachineError, RecordError
 from hone.files import read_all, write_text
 from hone.judge.layout import ITEM_BYTES
 from hone.operators.choice import KERNEL_SETS, KernelChoice
-from hone.operators.stage import by_name, chosen_kernels
+from hone.operators.stages import by_name, chosen_kernels
 from hone.records import Definition, Language, Workload
 from hone.sources.workloads import group
 from studies.processes import run_watched

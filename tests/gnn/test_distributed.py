@@ -4,7 +4,7 @@ import torch
 from hone.errors import MachineError
 from hone.gnn import checkpoint
 from hone.gnn.distributed import Ranks, device_of, launch, wait_for_all
-from hone.gnn.stage import train
+from hone.gnn.stages import train
 from hone.records import TrainingRun
 from tests.gnn.blocks import job
 

@@ -5,7 +5,7 @@ import pytest
 from hone.build.builds import build_one
 from hone.build.toolchain import toolchain_for
 from hone.files import write_text
-from hone.gnn.stage import train
+from hone.gnn.stages import train
 from hone.records import Language, Selection, TrainingRun
 from hone.selection.loop import check, with_selected_kernels
 from hone.selection.loop.check import CheckRequest, OwnBatch, check_kernel, refusal

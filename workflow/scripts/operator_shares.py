@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.gnn.job import TrainingJob
-from hone.gnn.stage import compiled_sampler
+from hone.gnn.stages import compiled_sampler
 from hone.selection.loop.operator_share import measure
 from hone.stage import reported
 

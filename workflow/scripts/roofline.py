@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.gnn.job import TrainingJob
-from hone.gnn.stage import compiled_sampler, roofline
+from hone.gnn.stages import compiled_sampler, roofline
 from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.gnn.job import TrainingJob
-from hone.gnn.stage import compiled_sampler, train
+from hone.gnn.stages import compiled_sampler, train
 from hone.selection.loop import with_selected_kernels
 from hone.stage import reported
 

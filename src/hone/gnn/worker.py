@@ -14,7 +14,7 @@ from hone.errors import HoneError
 from hone.files import read_record
 from hone.gnn.distributed import Ranks
 from hone.gnn.job import TrainingJob
-from hone.gnn.stage import train_process
+from hone.gnn.stages import train_process
 
 
 def main(arguments: list[str]) -> int:

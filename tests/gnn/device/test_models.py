@@ -21,7 +21,7 @@ from hone.gnn.learner import autocast, model_input
 from hone.gnn.models import build_model
 from hone.gnn.scaled import scaled
 from hone.gnn.seeds import Plan, shuffled
-from hone.gnn.stage import infer, train
+from hone.gnn.stages import infer, train
 from hone.records import InferenceRun, TrainingRun
 from tests.gnn.blocks import interrupted_after_two_epochs, job
 

@@ -148,7 +148,7 @@ def check_kernel(request: CheckRequest) -> CheckResult:
     NativeLibrary(Contract(request.definition, {}), request.solution.language, Path(request.artifact))
     from hone.operators import Operator
     from hone.operators.check import check, disagreements
-    from hone.operators.stage import require_device
+    from hone.operators.stages import require_device
 
     operator = Operator(request.definition, request.solution, Path(request.artifact))
     require_device([operator])

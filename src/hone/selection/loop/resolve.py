@@ -15,7 +15,7 @@ from hone.build.builds import build_for
 from hone.errors import HoneError
 from hone.files import read_record
 from hone.gnn.job import TrainingJob
-from hone.gnn.stage import environment
+from hone.gnn.stages import environment
 from hone.records import BuildStatus, KernelUse, Language, SelectedKernel, Selection
 from hone.selection.loop.check import OwnBatch, OwnLoop, refusal
 from hone.store import Store

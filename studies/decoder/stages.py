@@ -8,7 +8,7 @@ from pathlib import Path
 from hone.csv_table import Row, write_table
 from hone.files import read_all
 from hone.operators import Operator
-from hone.operators.stage import load_operators
+from hone.operators.stages import load_operators
 from hone.records import Definition, Trace, Workload
 from studies.decoder import measure
 from studies.decoder.kernels import place_at
@@ -32,7 +32,7 @@ def decoder_layer(
 ) -> tuple[list[Row], list[str]]:
     """Write both tables, again after each number of tokens; the layers' rows, and a line for each wrong layer.
 
-    `choices` are those of `hone.operators.stage.choose`; only kernels for the device take part.
+    `choices` are those of `hone.selection.choices.choose`; only kernels for the device take part.
     Those that have no place in the layer are not loaded: some kernels of other sources cannot even be operators.
     """
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from hone.errors import RecordError
-from hone.gnn import checkpoint, stage
-from hone.gnn.stage import compiled_sampler, infer, train
+from hone.gnn import checkpoint, stages
+from hone.gnn.stages import compiled_sampler, infer, train
 from hone.records import InferenceRun, TrainingRun
 from tests.gnn.blocks import interrupted_after_two_epochs, job
 
@@ -103,4 +103,4 @@ def test_only_the_plain_loader_does_without_a_compiler(tmp_path, monkeypatch):
     assert compiled_sampler(job("plain"), tmp_path) is None
     monkeypatch.setattr("hone.gnn.sampling.build_sampler", lambda store: store / "sampler.so")
     assert compiled_sampler(job("pipelined"), tmp_path) == tmp_path / "sampler.so"
-    assert stage.INFERENCE_SYSTEM["full_batch"] == "pipelined", "which is why it needs the sampler, too"
+    assert stages.INFERENCE_SYSTEM["full_batch"] == "pipelined", "which is why it needs the sampler, too"

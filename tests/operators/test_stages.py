@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from hone.cli_operators import app
 from hone.errors import MachineError, RecordError
 from hone.files import read_records, write_records
-from hone.operators import stage
+from hone.operators import stages
 from hone.operators.choice import KernelChoice
 from hone.records import Performance, Status, Timing
 from hone.selection.choices import kernels_of
@@ -133,8 +133,8 @@ def test_files_of_records_leave_out_what_became_no_definition(tmp_path):
     for name in ("a/level1.jsonl", "a/level1.unsupported.jsonl", "b.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    assert stage.record_files(tmp_path) == [tmp_path / "a/level1.jsonl"]
-    assert stage.record_files(tmp_path / "b.txt") == [tmp_path / "b.txt"]
+    assert stages.record_files(tmp_path) == [tmp_path / "a/level1.jsonl"]
+    assert stages.record_files(tmp_path / "b.txt") == [tmp_path / "b.txt"]
 
 
 def test_what_cannot_be_an_operator_is_left_out_of_the_list_with_the_reason(place):
