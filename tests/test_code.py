@@ -11,7 +11,7 @@ import pytest
 from hone import code
 from hone.code import code_digest, commit, imported, stage_digest, text_digest
 from hone.errors import ConfigError
-from hone.stage import reported
+from hone.script import reported
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from hone.locks import OUTPUT_LOCKS, forget_dead_runs, only_writer
-from hone.stage import reported
+from hone.script import reported
 
 OUTPUT, LOG = "results/training/first.json", "results/logs/first.log"
 JOB = f"""
 import os, sys, time
 from pathlib import Path
-from hone.stage import reported
+from hone.script import reported
 
 with reported(["{LOG}"], ["{OUTPUT}"]):
     print(os.getpid(), flush=True)

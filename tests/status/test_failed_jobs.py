@@ -11,7 +11,7 @@ from hone.errors import MachineError, RecordError
 from hone.gnn import checkpoint
 from hone.gnn.distributed import _explanation
 from hone.gnn.infer import _mapped
-from hone.stage import reported
+from hone.script import reported
 from tests.analysis.world import big_world
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hone.build.slots import compilers_at_a_time
 from hone.kernel_stages import build
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     build(

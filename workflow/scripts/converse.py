@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hone.config import Experiment
 from hone.methods.astra.stages import Before, converse
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     converse(

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hone.records import Tolerance
+from hone.script import reported
 from hone.sources.stages import define_level
-from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     define_level(

@@ -3,7 +3,7 @@
 from hone.config import parse_graph
 from hone.errors import located
 from hone.gnn.prepare import download
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output), located(f"graphs.{snakemake.wildcards.graph}"):
     download(parse_graph(snakemake.params.graph))

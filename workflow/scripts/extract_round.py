@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hone.methods.astra.stages import extract
 from hone.records import Language
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     extract(

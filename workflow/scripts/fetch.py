@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hone.config import parse_source
+from hone.script import reported
 from hone.sources.stages import fetch_problems
-from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     fetch_problems(snakemake.wildcards.source, parse_source(snakemake.params.source), Path(snakemake.output[0]))

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hone.config import parse_archive
+from hone.script import reported
 from hone.sources.archives.stages import fetch_archive
-from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     fetch_archive(

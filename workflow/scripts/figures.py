@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.analysis.stage import make_figures
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     make_figures(Path(snakemake.input[0]).parent, Path(snakemake.output[0]).parent)

@@ -5,7 +5,7 @@ from pathlib import Path
 from hone.config import load
 from hone.llm.stages import generate
 from hone.records import Sampling
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     settings = load(snakemake.config)  # how models are asked changes no answer, so it is no param of the rule

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hone.gnn.job import TrainingJob
 from hone.gnn.stages import compiled_sampler, infer
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     job = TrainingJob.model_validate(snakemake.params.job)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hone.kernel_stages import judge
 from hone.records import Protocol
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     judge(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from hone.gnn.job import TrainingJob
 from hone.gnn.stages import compiled_sampler
+from hone.script import reported
 from hone.selection.loop.operator_share import measure
-from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     job, store = TrainingJob.model_validate(snakemake.params.job), Path(snakemake.params.store)

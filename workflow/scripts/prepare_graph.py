@@ -5,7 +5,7 @@ from pathlib import Path
 from hone.config import parse_graph
 from hone.errors import located
 from hone.gnn.prepare import prepare
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output), located(f"graphs.{snakemake.wildcards.graph}"):
     entry = parse_graph({**snakemake.params.graph, "memory_mib": snakemake.resources.memory_mib})

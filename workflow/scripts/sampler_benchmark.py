@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from hone.gnn.study import Load, thread_counts, throughput
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     throughput(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hone.files import write_records
 from hone.gnn.sampling.build import sampler_build
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     write_records(Path(snakemake.output[0]), [sampler_build(Path(snakemake.params.store))])

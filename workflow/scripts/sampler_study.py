@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.gnn.study import Load, explore
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     explore(

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from hone.script import reported
 from hone.sources.stages import select_batch
-from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     select_batch(

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from hone.script import reported
 from hone.selection.stages import select
-from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     given = snakemake.input

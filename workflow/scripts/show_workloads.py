@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from hone.script import reported
 from hone.sources.stages import show_workloads
-from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     show_workloads(Path(snakemake.input[0]), Path(snakemake.output[0]))

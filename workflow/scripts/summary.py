@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.analysis.stage import write_summary
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     output = Path(snakemake.output[0])

@@ -7,7 +7,7 @@ from hone.analysis.run import read_run
 from hone.analysis.stage import make_tables
 from hone.code import commit
 from hone.config import load
-from hone.stage import reported
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     records = {name: map(Path, snakemake.input[name]) for name in snakemake.params.records}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from hone.gnn.job import TrainingJob
 from hone.gnn.stages import compiled_sampler, train
+from hone.script import reported
 from hone.selection.loop import with_selected_kernels
-from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     job = TrainingJob.model_validate(snakemake.params.job)
