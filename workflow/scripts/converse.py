@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.config import Experiment
-from hone.methods.astra.stages import Before, converse
+from hone.methods.astra.stages import EarlierTurns, converse
 from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
@@ -11,7 +11,7 @@ with reported(snakemake.log, snakemake.output):
         snakemake.wildcards.experiment,
         Experiment.model_validate(snakemake.params.experiment),
         int(snakemake.wildcards.turn),
-        Before.of(snakemake.input),
+        EarlierTurns.of(snakemake.input),
         prompts=Path(snakemake.input.prompts),
         answers=Path(snakemake.input.answers),
         definitions=[Path(path) for path in snakemake.input.definitions],

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.config import Experiment
-from hone.methods.astra.stages import Before, Told, ask_role
+from hone.methods.astra.stages import AnswerFiles, EarlierTurns, ask_role
 from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
@@ -12,8 +12,8 @@ with reported(snakemake.log, snakemake.output):
         snakemake.wildcards.experiment,
         Experiment.model_validate(snakemake.params.experiment),
         int(snakemake.wildcards.turn),
-        Before.of(snakemake.input),
-        Told.of(snakemake.input),
+        EarlierTurns.of(snakemake.input),
+        AnswerFiles.of(snakemake.input),
         [Path(path) for path in snakemake.input.definitions],
         [Path(path) for path in snakemake.input.workloads],
         Path(snakemake.output[0]),

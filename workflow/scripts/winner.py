@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from hone.methods.astra.stages import Before
-from hone.methods.astra.winners import choose
+from hone.methods.astra.stages import EarlierTurns
+from hone.methods.astra.winners import write_winners
 from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
-    choose(
-        Before.of(snakemake.input),
+    write_winners(
+        EarlierTurns.of(snakemake.input),
         [Path(path) for path in snakemake.input.definitions],
         solutions=Path(snakemake.output.solutions),
         builds=Path(snakemake.output.builds),

@@ -4,7 +4,7 @@ import pytest
 
 from hone.files import write_records
 from hone.methods.astra.history import Attempt, histories
-from hone.methods.astra.stages import STAGES, Before
+from hone.methods.astra.stages import STAGES, EarlierTurns
 from hone.records import (
     Build,
     BuildStatus,
@@ -106,6 +106,6 @@ def before(tmp_path):
                 files[stage].append(tmp_path / f"{stage}{turn}.jsonl")
                 write_records(files[stage][-1], rows)
         write_records(tmp_path / "suites.jsonl", found.suite)
-        return Before(suites=tmp_path / "suites.jsonl", **files)
+        return EarlierTurns(suites=tmp_path / "suites.jsonl", **files)
 
     return write

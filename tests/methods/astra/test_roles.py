@@ -6,7 +6,7 @@ import pytest
 
 from hone.config import Experiment
 from hone.errors import ConfigError
-from hone.methods.astra.roles import CODING, EXPERIENCE, SINGLE, TESTING, RoleRenderer, Said
+from hone.methods.astra.roles import CODING, EXPERIENCE, SINGLE, TESTING, RoleAnswer, RoleRenderer
 from hone.methods.templates import Templates
 from hone.records import Answer, Completion, Definition, LLMRequest, Message, Sampling, Status, Usage
 from tests.methods.astra.conftest import UPSTREAM, workload
@@ -78,8 +78,8 @@ def test_the_coder_gets_source_plan_rules_and_failures(history):
 
 
 def test_the_planner_gets_analysis_earlier_plans_and_notes(history):
-    plans = [Said(definition="tiny/level1/1_Bias", turn=1, text="Vectorise it.")]
-    notes = [Said(definition="tiny/level1/9_Other", turn=6, text="Vectors pay.")]
+    plans = [RoleAnswer(definition="tiny/level1/1_Bias", turn=1, text="Vectorise it.")]
+    notes = [RoleAnswer(definition="tiny/level1/9_Other", turn=6, text="Vectors pay.")]
     shown = text(renderer().role("planning", history(OLD, NEW), VISIBLE, 2, analysis="Slow.", plans=plans, notes=notes))
     for words in ("Slow.", "Vectorise it.", "### Round 1", "Vectors pay.", "9_Other", "2.828"):
         assert words in shown
@@ -166,7 +166,7 @@ def test_what_was_said_is_cut_and_in_order():
             completion=completion,
         )  # fmt: skip
 
-    said = Said.of([answer(2, "b" * 5000), answer(1, "  a ")])
+    said = RoleAnswer.of([answer(2, "b" * 5000), answer(1, "  a ")])
     assert [item.turn for item in said] == [1, 2]
     assert said[0].text == "a"
     assert "1000 more characters" in said[1].text

@@ -7,7 +7,7 @@ from hone.errors import MachineError, RecordError
 from hone.files import read_records, write_records
 from hone.methods.astra import stages
 from hone.methods.astra.history import Attempt
-from hone.methods.astra.stages import Before, Told
+from hone.methods.astra.stages import AnswerFiles, EarlierTurns
 from hone.methods.astra.suite import Suite
 from hone.records import (
     Answer,
@@ -67,7 +67,14 @@ def ask(tmp_path, given, before):
             write_records(files[field][0], rows)
         output = tmp_path / "prompts.jsonl"
         stages.ask_role(
-            role, "e", experiment(**changes), found.last_turn + 1, before(found), Told(**files), *given.values(), output
+            role,
+            "e",
+            experiment(**changes),
+            found.last_turn + 1,
+            before(found),
+            AnswerFiles(**files),
+            *given.values(),
+            output,
         )
         return read_records(output, Prompt)
 
@@ -137,7 +144,7 @@ def test_a_kernel_at_the_floor_is_asked_no_more(ask, history):
 def test_a_kernel_that_stopped_stays_stopped(tmp_path, ask, history, before, given):
     found = history(OLD, NEW)
     output = tmp_path / "later.jsonl"
-    stages.ask_role("profiling", "e", experiment(), 3, before(found), Told(), *given.values(), output)
+    stages.ask_role("profiling", "e", experiment(), 3, before(found), AnswerFiles(), *given.values(), output)
     assert read_records(output, Prompt) == []
 
 
@@ -194,6 +201,6 @@ def test_paths_of_a_rule_are_read_as_files_or_lists():
         analysis = "one"
         plans = ()
 
-    assert [path.name for path in Before.of(Inputs).traces] == ["a", "b"]
-    told = Told.of(Inputs)
+    assert [path.name for path in EarlierTurns.of(Inputs).traces] == ["a", "b"]
+    told = AnswerFiles.of(Inputs)
     assert ([path.name for path in told.analysis], told.plans, told.notes) == (["one"], [], [])

@@ -4,7 +4,7 @@ import pytest
 
 from hone.build.kernels import kernel_solution
 from hone.files import read_records, write_records
-from hone.methods.astra.winners import choose, winner_of
+from hone.methods.astra.winners import winner_of, write_winners
 from hone.records import Build, Solution, Status
 from tests.methods.astra.conftest import code
 
@@ -19,7 +19,7 @@ def chosen(tmp_path, kernel, before):
     def run(found):
         write_records(tmp_path / "definitions.jsonl", [kernel])
         files = {"solutions": tmp_path / "chosen.jsonl", "builds": tmp_path / "chosen.builds.jsonl"}
-        choose(before(found), [tmp_path / "definitions.jsonl"], **files)
+        write_winners(before(found), [tmp_path / "definitions.jsonl"], **files)
         return read_records(files["solutions"], Solution), read_records(files["builds"], Build)
 
     return run
@@ -55,7 +55,7 @@ def test_builds_of_what_the_winner_is_compared_with_come_along(history, kernel, 
     write_records(rounds.builds[0], [upstream, upstream.model_copy(update={"solution": current.id})])
     write_records(tmp_path / "definitions.jsonl", [both])
     files = {"solutions": tmp_path / "chosen.jsonl", "builds": tmp_path / "chosen.builds.jsonl"}
-    choose(rounds, [tmp_path / "definitions.jsonl"], **files)
+    write_winners(rounds, [tmp_path / "definitions.jsonl"], **files)
     evaluated = {item.id for item in read_records(files["solutions"], Solution)}
     assert evaluated == {code(0).id, code(2).id}
     assert {item.solution for item in read_records(files["builds"], Build)} == {*evaluated, current.id}

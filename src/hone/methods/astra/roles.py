@@ -28,7 +28,7 @@ SINGLE = "single"
 TESTING, CODING, EXPERIENCE = "testing", "coding", "experience"
 
 
-class Said(Record):
+class RoleAnswer(Record):
     """What a role said before, as a prompt quotes it."""
 
     definition: str
@@ -36,7 +36,7 @@ class Said(Record):
     text: str
 
     @classmethod
-    def of(cls, answers: Iterable[Answer]) -> list[Said]:
+    def of(cls, answers: Iterable[Answer]) -> list[RoleAnswer]:
         """The answers by definition and turn, each cut to what a prompt has room for."""
         ordered = sorted(answers, key=lambda answer: (answer.definition, answer.turn))
         return [
@@ -81,7 +81,7 @@ class RoleRenderer:
         return self._prompt(definition, SINGLE if single else TESTING, 0, (0,), self._message(TESTING, context))
 
     def role(
-        self, role: str, history: History, visible: Sequence[Workload], turn: int, **said: str | Sequence[Said]
+        self, role: str, history: History, visible: Sequence[Workload], turn: int, **said: str | Sequence[RoleAnswer]
     ) -> Prompt:
         """One role's prompt of a round; `said` is what it is told of the others: `analysis`, `plan`, `plans`, `notes`.
 

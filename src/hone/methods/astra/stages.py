@@ -17,7 +17,7 @@ from hone.errors import MachineError, RecordError
 from hone.files import read_all, read_records, write_records
 from hone.methods import extract as extraction
 from hone.methods.astra.history import Attempt, History, attempts_of, histories
-from hone.methods.astra.roles import EXPERIENCE, RoleRenderer, Said, require_kernel
+from hone.methods.astra.roles import EXPERIENCE, RoleAnswer, RoleRenderer, require_kernel
 from hone.methods.astra.suite import make_suite
 from hone.methods.hardware import GPUS
 from hone.methods.render import selected
@@ -40,7 +40,7 @@ STAGES = ("attempts", "solutions", "builds", "traces")
 
 
 @dataclass(frozen=True)
-class Before:
+class EarlierTurns:
     """Files of the turns before a round, the first turn first, and of the suite that they were measured on."""
 
     suites: Path
@@ -57,8 +57,8 @@ class Before:
 
 
 @dataclass(frozen=True)
-class Told:
-    """Files of what other roles answered; empty for roles that are not told."""
+class AnswerFiles:
+    """Files of what other roles answered; empty for roles that are not others."""
 
     analysis: Sequence[Path] = ()
     """The profiler's answers of the same turn."""
@@ -129,7 +129,7 @@ def suite(
 
 
 def ask_role(
-    role: str, name: str, experiment: Experiment, turn: int, before: Before, told: Told,
+    role: str, name: str, experiment: Experiment, turn: int, before: EarlierTurns, others: AnswerFiles,
     definitions: Iterable[Path], workloads: Iterable[Path], output: Path,
 ) -> None:  # fmt: skip
     """One role's prompts of a turn, for the kernels that go on; `workloads` are the visible ones.
@@ -140,10 +140,10 @@ def ask_role(
     given = group(read_all(workloads, Workload))
     known = _histories(before, definitions)
     going = list(known.values()) if role == EXPERIENCE else _going(known, experiment, turn, before)
-    plans, notes = (Said.of(read_all(files, Answer)) for files in (told.plans, told.notes))
+    plans, notes = (RoleAnswer.of(read_all(files, Answer)) for files in (others.plans, others.notes))
     now = {
-        field: {said.definition: said.text for said in Said.of(read_all(files, Answer))}
-        for field, files in (("analysis", told.analysis), ("plan", told.plan))
+        field: {said.definition: said.text for said in RoleAnswer.of(read_all(files, Answer))}
+        for field, files in (("analysis", others.analysis), ("plan", others.plan))
         if files
     }
     prompts = []
@@ -158,7 +158,7 @@ def ask_role(
 
 
 def converse(
-    name: str, experiment: Experiment, turn: int, before: Before, *, prompts: Path, answers: Path,
+    name: str, experiment: Experiment, turn: int, before: EarlierTurns, *, prompts: Path, answers: Path,
     definitions: Iterable[Path], workloads: Iterable[Path], output: Path,
 ) -> None:  # fmt: skip
     """The single agent's prompts of a turn: `prompts` and `answers` are those of the turn before.
@@ -196,7 +196,7 @@ def _write_turn(
     write_records(solutions, kernels)
 
 
-def _histories(before: Before, definitions: Iterable[Path]) -> dict[str, History]:
+def _histories(before: EarlierTurns, definitions: Iterable[Path]) -> dict[str, History]:
 
     return histories(
         read_all(definitions, Definition),
@@ -208,7 +208,7 @@ def _histories(before: Before, definitions: Iterable[Path]) -> dict[str, History
     )
 
 
-def _going(known: dict[str, History], experiment: Experiment, turn: int, before: Before) -> list[History]:
+def _going(known: dict[str, History], experiment: Experiment, turn: int, before: EarlierTurns) -> list[History]:
     """The kernels that have a round `turn`: one that stopped before, or whose versions have no verdict, has none."""
     asked = [
         history

@@ -8,7 +8,7 @@ from pathlib import Path
 from hone.build.kernels import kernel_solution
 from hone.files import read_all, write_records
 from hone.methods.astra.history import Attempt, History, Version, histories
-from hone.methods.astra.stages import Before
+from hone.methods.astra.stages import EarlierTurns
 from hone.records import Build, Definition, Solution, Trace, Workload
 from hone.selection.rank import fastest, latest
 from hone.sources.workloads import group
@@ -25,7 +25,7 @@ def reported(history: History) -> dict[str, Version]:
     return {item.solution.id: item for item in found if item is not None and item.solution is not None}
 
 
-def choose(rounds: Before, definitions: Iterable[Path], *, solutions: Path, builds: Path) -> None:
+def write_winners(rounds: EarlierTurns, definitions: Iterable[Path], *, solutions: Path, builds: Path) -> None:
     """Of a batch whose rounds are over write the reported versions' solutions, by id, and the builds that they need.
 
     These are their own and those of the definitions' existing kernels, which they are compared with.
