@@ -5,7 +5,7 @@ rule fetch_archive:
     """Fetch published answers from a public archive at its pinned commit; list those left out."""
     output:
         answers=paths.archive(),
-        skipped=paths.archive(skipped=".skipped"),
+        skipped=paths.skipped_answers(),
     log:
         paths.log("fetch_archive/{archive}"),
     wildcard_constraints:

@@ -94,9 +94,13 @@ class Paths:
         """Problems of a level that cannot become a definition."""
         return f"{self.results}/definitions/{source}/level{level}.unsupported.jsonl"
 
-    def archive(self, archive: str = "{archive}", skipped: str = "") -> str:
-        """An archive's answers; with `skipped=".skipped"` those that are left out."""
-        return f"{self.results}/archives/{archive}{skipped}.jsonl"
+    def archive(self, archive: str = "{archive}") -> str:
+        """An archive's answers."""
+        return f"{self.results}/archives/{archive}.jsonl"
+
+    def skipped_answers(self, archive: str = "{archive}") -> str:
+        """Those of an archive's answers that are left out."""
+        return f"{self.results}/archives/{archive}.skipped.jsonl"
 
     def batch(self, stage: str, experiment: str = "{experiment}", batch: str = "{batch}") -> str:
         """A batch's own `definitions`, or all its `workloads`, those held out included."""
