@@ -87,7 +87,7 @@ class ExperimentFiles:
         return shard.role("prompts", "coding") if several else shard.records("feedback")
 
     def told(self, role: str, experiment: str, turn: int, batch: str) -> dict[str, list[str]]:
-        """The other roles' answers that a role is told in a turn, by the fields of `hone.methods.astra.stages.Told`."""
+        """The other roles' answers that a role is told in a turn, by the fields of the rounds' AnswerFiles."""
         this = self._paths.shard(turn=turn)
         plans = [self._paths.shard(turn=earlier).role("answers", "planning") for earlier in range(1, turn)]
         answers = {
