@@ -206,7 +206,7 @@ def test_a_triton_file_is_judged_as_triton(hone, definition, tmp_path):
     source = "class ModelNew:\n    pass\n"
     for name in ("kernel.triton.py", "kernel.txt"):
         Path(name).write_text(source)
-    arguments = ("--definition", known.name, "--config", config(tmp_path))
+    arguments = ("--definition", known.name, "--config", config(tmp_path), "--json")
     status, out, err = hone("judge", "kernel.triton.py", *arguments)
     solution = Solution(definition=known.name, language=Language.TRITON, entry_point="ModelNew", source=source)
     assert (status, json.loads(out)["solution"]) == (1, solution.id), err  # no GPU: not judged, which is not `passed`
@@ -220,10 +220,22 @@ def test_a_solution_of_the_results_is_judged_by_its_id(hone, definition, tmp_pat
     write_records(Path("results/config/definitions/miniature/level1.jsonl"), [known])
     solution = Solution(definition=known.name, language=Language.CUDA, entry_point="launch", source="no C++")
     write_records(Path("results/config/solutions/e/m/turn0/000.jsonl"), [solution])
-    status, out, err = hone("judge", solution.id[:12], "--config", config(tmp_path), "--again")
+    status, out, err = hone("judge", solution.id[:12], "--config", config(tmp_path), "--again", "--json")
     assert (status, json.loads(out)["solution"]) == (1, solution.id), err
     assert "no solution in results has this id" in hone("judge", "0123456789ab")[2]
     assert "neither a file nor the id of a solution" in hone("judge", "kernel.cu")[2]
+
+
+def test_several_kernels_have_a_verdict_each_in_their_order(hone, definition, tmp_path):
+    known = definition.model_copy(update={"name": "miniature/level1/1_Bias", "source": "miniature"})
+    write_records(Path("results/definitions/miniature/level1.jsonl"), [known])
+    for name in ("b.cu", "a.cu"):
+        Path(name).write_text(f"// definition: {known.name}\nno C++ {name}\n")
+    status, out, err = hone("judge", "b.cu", "a.cu", "--config", config(tmp_path))
+    assert status == 1, err
+    named = [line for line in out.splitlines() if line.startswith(("a.cu", "b.cu"))]
+    assert [line.partition(":")[0] for line in named] == ["b.cu", "a.cu"]
+    assert out.count(known.name) == 2
 
 
 def test_a_file_may_name_its_own_definition(hone, tmp_path):

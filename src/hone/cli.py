@@ -5,7 +5,6 @@ Options are also read from `HONE_<COMMAND>_<OPTION>`.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -178,20 +177,29 @@ def transcript(
 
 @app.command()
 def judge(
-    solution: Annotated[str, typer.Argument(help="A kernel's source file, or the id of a solution in results/.")],
-    definition: Annotated[str, typer.Option(help="A file's definition, such as miniature/level1/1_Swish.")] = "",
+    kernels: Annotated[list[str], typer.Argument(help="Source files, or ids of solutions in results/.")],
+    definition: Annotated[str, typer.Option(help="The files' definition, such as miniature/level1/1_Swish.")] = "",
     config: ConfigFile = DEFAULT_CONFIG,
-    again: Annotated[bool, typer.Option(help="Judge also what has been judged before.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Judge also what has been judged before.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the traces, a line of JSON each.")] = False,
 ) -> None:
-    """Build and judge one kernel by hand, with the config's protocol: the trace on stdout, the verdict on stderr."""
-    from hone.hand import find_solution, in_words, judge_solution, read_solution
+    """Build and judge kernels by hand, and print each verdict; exit status 1 unless all pass."""
+    from hone.config import read
+    from hone.hand import find_solution, judge_solutions, read_solution
+    from hone.verdict import verdict_lines
 
-    file = Path(solution)
-    known = read_solution(file, definition) if definition or file.exists() else find_solution(solution)
-    trace = judge_solution(known, config, again=again)
-    typer.echo(trace.model_dump_json(indent=2))
-    typer.echo(in_words(trace), err=True)
-    raise typer.Exit(0 if trace.status.value == "passed" else 1)
+    known = [
+        read_solution(Path(name), definition) if definition or Path(name).exists() else find_solution(name)
+        for name in kernels
+    ]
+    settings = read(config)
+    traces = judge_solutions(known, config, again=again)
+    for name, trace in zip(kernels, traces, strict=True):
+        if json:
+            typer.echo(trace.model_dump_json())
+        else:
+            typer.echo("\n".join(verdict_lines(trace, name, settings.analysis.confidence)))
+    raise typer.Exit(0 if all(trace.status.value == "passed" for trace in traces) else 1)
 
 
 @app.command()
@@ -265,6 +273,8 @@ def _words(text: str) -> list[str]:
 
 
 def _write_yaml(path: Path, values: dict[str, Any]) -> None:
+    import json
+
     from hone.files import write_text
 
     # JSON is YAML: no anchors, no surprises.

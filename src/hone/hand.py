@@ -1,7 +1,8 @@
-"""One kernel judged by hand, through the pipeline's own stages."""
+"""Kernels judged by hand, through the pipeline's own stages."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from hone.bench import Bench, read_definitions, read_workloads
@@ -16,26 +17,17 @@ LEAST_ID = 8
 """Digits of a solution's id that name it: tables show twelve."""
 
 
-def judge_solution(solution: Solution, config: Path, *, again: bool = False) -> Trace:
-    """Build and judge with the config's protocol; `again`: also what has a trace. Raises ConfigError."""
-    settings, name = read(config), solution.definition
-    definitions = run_folder(config) / "definitions"
-    definition, source = find_definition(name, definitions), name.partition("/")[0]
-    if source not in settings.sources:
-        hint = closest(source, settings.sources)
-        raise ConfigError(f"the config has no source '{source}'{hint}", where=str(config))
-    bench, store = Bench(settings, {name: definition}, read_workloads(definitions)), Path(settings.paths.store)
-    (trace,) = bench.judge([solution], bench.build([solution], store), store, again=again)
-    return trace
-
-
-def in_words(trace: Trace) -> str:
-    """The verdict in one line, such as `passed, 0.39 times torch_eager`, with what went wrong or is doubtful."""
-    parts = [f"{trace.status}{f': {trace.detail}' if trace.detail else ''}"]
-    if timed := trace.performance:
-        parts += [f"{timed.speedup(baseline):.2f} times {baseline}" for baseline in timed.baselines]
-        parts += [f"doubtful: {finding}" for finding in timed.findings]
-    return ", ".join(parts)
+def judge_solutions(solutions: Sequence[Solution], config: Path, *, again: bool = False) -> list[Trace]:
+    """Build and judge with the config's protocol: one trace each; `again`: also known ones. Raises ConfigError."""
+    settings, folder = read(config), run_folder(config) / "definitions"
+    definitions = {item.definition: find_definition(item.definition, folder) for item in solutions}
+    for name in definitions:
+        source = name.partition("/")[0]
+        if source not in settings.sources:
+            hint = closest(source, settings.sources)
+            raise ConfigError(f"the config has no source '{source}'{hint}", where=str(config))
+    bench, store = Bench(settings, definitions, read_workloads(folder)), Path(settings.paths.store)
+    return bench.judge(solutions, bench.build(solutions, store), store, again=again)
 
 
 def find_solution(start: str) -> Solution:
