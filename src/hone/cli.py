@@ -18,15 +18,27 @@ from hone.cli_screen import screen
 from hone.cli_status import status
 from hone.runs import DEFAULT_RUN, RESULTS
 
+RUNS, JUDGE, ANSWERS, PROJECT = "Run and look", "Judge kernels", "Answers of models", "Work on Hone"
+EXAMPLES = """
+Examples:
+
+hone run --model openai/o4-mini --experiment one_shot --limit 3 --mode live
+
+hone status --configfile config/paper.yaml
+
+hone judge kernel.cpp --definition miniature/level1/1_Swish
+
+Each option is also read from HONE_<COMMAND>_<OPTION>, such as HONE_RUN_MODEL.
+"""
+
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"auto_envvar_prefix": "HONE"},
     help="Hone: kernels written by language models, built, judged and timed.",
+    epilog=EXAMPLES,
 )
-app.add_typer(operators, name="operator", help="Kernels as PyTorch operators: choose, list, check.")
-app.command()(status)
-app.command()(screen)
+app.add_typer(operators, name="operator", help="Use winning kernels as PyTorch operators.", rich_help_panel=JUDGE)
 
 
 def _show_version(wanted: bool) -> None:
@@ -56,7 +68,7 @@ def common(
     """Options that stand before a command."""
 
 
-@app.command()
+@app.command(rich_help_panel=RUNS)
 def run(
     context: typer.Context,
     config: ConfigFile = DEFAULT_CONFIG,
@@ -65,17 +77,20 @@ def run(
     limit: Annotated[int | None, typer.Option(help="Only the first so many problems of each level.")] = None,
     sample_id: Annotated[str, typer.Option(help="Only these problems, by comma: level1/19, …")] = "",
     epochs: Annotated[int | None, typer.Option(help="Answers to the same prompt.")] = None,
-    temperature: Annotated[float | None, typer.Option()] = None,
-    max_tokens: Annotated[int | None, typer.Option()] = None,
+    temperature: Annotated[float | None, typer.Option(help="Of the sampling.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Most tokens of an answer.")] = None,
     reasoning_effort: Annotated[str | None, typer.Option(help="minimal, low, medium or high.")] = None,
-    seed: Annotated[int | None, typer.Option()] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the sampling.")] = None,
     mode: Annotated[str | None, typer.Option(help="live, replay or export.")] = None,
-    spending_limit_usd: Annotated[float | None, typer.Option()] = None,
-    cores: Annotated[int, typer.Option(min=1)] = 2,
+    spending_limit_usd: Annotated[float | None, typer.Option(help="No request goes out that could exceed it.")] = None,
+    cores: Annotated[int, typer.Option(min=1, help="CPU cores for all jobs together.")] = 2,
     run: Annotated[str, typer.Option(help="Name of the folder in results/; else that of the config.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="List what would run.")] = False,
 ) -> None:
-    """Run the pipeline with the usual options of LLM evaluations; without options it is plain `snakemake`."""
+    """Run the pipeline, with options for experiments, models and sampling.
+
+    Without options this is plain `snakemake`.
+    """
     from hone.config import load
     from hone.config_files import read_values
     from hone.overrides import override
@@ -104,14 +119,20 @@ def run(
     os.execv(command[0], command + (["--dry-run"] if dry_run else []))
 
 
-@app.command(name="import")
+app.command(rich_help_panel=RUNS)(status)
+
+
+@app.command(name="import", rich_help_panel=ANSWERS)
 def import_(
     answers: Annotated[list[Path], typer.Argument(help="Output files of the OpenAI Batch API, or in their form.")],
     config: ConfigFile = DEFAULT_CONFIG,
     requests: Annotated[Path, typer.Option(callback=in_run, help="Folder with the exported requests.")] = RUN
     / "pending",
 ) -> None:
-    """Put the answers to exported requests into the ledger; then run the pipeline again."""
+    """Put the answers to exported requests into the ledger.
+
+    Then run the pipeline again: it finds them there.
+    """
     from hone.config import read
     from hone.llm.batch import import_answers
     from hone.llm.ledger import Ledger
@@ -122,7 +143,7 @@ def import_(
     raise typer.Exit(0 if report.ok else 1)
 
 
-@app.command()
+@app.command(rich_help_panel=ANSWERS)
 def pending(
     output: Annotated[Path, typer.Argument(help="The one batch file to write.")],
     config: ConfigFile = DEFAULT_CONFIG,
@@ -130,7 +151,7 @@ def pending(
     requests: Annotated[Path, typer.Option(callback=in_run, help="Folder with the exported requests.")] = RUN
     / "pending",
 ) -> None:
-    """Join the exported requests that the ledger has no answer to into one OpenAI Batch file, each once."""
+    """Join the exported requests without an answer into one OpenAI Batch file."""
     from hone.config import read
     from hone.llm.batch import export_requests, unanswered
     from hone.llm.ledger import Ledger
@@ -140,12 +161,12 @@ def pending(
     typer.echo(f"{len(found)} requests in {output}")
 
 
-@app.command()
+@app.command(rich_help_panel=ANSWERS)
 def ledger(
     config: ConfigFile = DEFAULT_CONFIG,
     check: Annotated[bool, typer.Option(help="Read every entry and name the damaged ones.")] = False,
 ) -> None:
-    """What the ledger of answers holds: calls, tokens and cost by model."""
+    """Sum up the ledger of answers by model: calls, tokens, cost."""
     from hone.config import read
     from hone.llm.ledger import Ledger, describe
 
@@ -160,13 +181,13 @@ def ledger(
         typer.echo(line)
 
 
-@app.command()
+@app.command(rich_help_panel=ANSWERS)
 def transcript(
     answers: Annotated[list[Path], typer.Argument(help="Files of results/<run>/answers.")],
     output: Annotated[Path, typer.Option(help="The transcript to write.")],
     label: Annotated[str, typer.Option(help="Who answered, in free words.")],
 ) -> None:
-    """Make a transcript that `recorded/<name>` replays from the answers of a run."""
+    """Make a transcript for `recorded/<name>` from the answers of a run."""
     from hone.files import read_all, write_records
     from hone.llm.transcript import record
     from hone.records import Answer
@@ -175,7 +196,7 @@ def transcript(
     write_records(output, [row.model_copy(update={"model_label": label}) for row in rows])
 
 
-@app.command()
+@app.command(rich_help_panel=JUDGE)
 def judge(
     kernels: Annotated[list[str], typer.Argument(help="Source files, or ids of solutions in results/.")],
     definition: Annotated[str, typer.Option(help="The files' definition, such as miniature/level1/1_Swish.")] = "",
@@ -183,7 +204,10 @@ def judge(
     again: Annotated[bool, typer.Option("--again", help="Judge also what has been judged before.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the traces, a line of JSON each.")] = False,
 ) -> None:
-    """Build and judge kernels by hand, and print each verdict; exit status 1 unless all pass."""
+    """Build and judge kernels, and print a verdict for each.
+
+    The exit status is 0 if all of them pass.
+    """
     from hone.config import read
     from hone.hand import find_solution, judge_solutions, read_solution
     from hone.verdict import verdict_lines
@@ -202,14 +226,14 @@ def judge(
     raise typer.Exit(0 if all(trace.status.value == "passed" for trace in traces) else 1)
 
 
-@app.command()
+@app.command(rich_help_panel=JUDGE)
 def launcher(
     definition: Annotated[str, typer.Argument(help="Such as miniature/level1/1_Swish.")],
     config: ConfigFile = DEFAULT_CONFIG,
     definitions: Annotated[Path, typer.Option(callback=in_run, help="Folder of definitions.")] = RUN / "definitions",
     cuda: Annotated[bool, typer.Option("--cuda", help="That of a .cu file; else of a .cpp file.")] = False,
 ) -> None:
-    """Print the function that a kernel of a definition has to export, one for each data type."""
+    """Print the function that a kernel of a definition must export."""
     from hone.hand import find_definition
     from hone.launcher import signatures
     from hone.records import Language
@@ -219,17 +243,20 @@ def launcher(
         typer.echo(line)
 
 
-@app.command()
+app.command(rich_help_panel=JUDGE)(screen)
+
+
+@app.command(rich_help_panel=RUNS)
 def show(
     run: Annotated[str, typer.Argument(help="A folder of results/.")] = DEFAULT_RUN.name,
 ) -> None:
-    """Print the fast_p table of a run."""
+    """Print the table of fast_p of a run."""
     from hone.analysis.show import show as show_tables
 
     show_tables(RESULTS / run / "tables")
 
 
-@app.command()
+@app.command(rich_help_panel=PROJECT)
 def repeatability(
     first: Annotated[Path, typer.Argument(help="The folder of a run, such as results/paper.")],
     second: Annotated[Path, typer.Argument(help="That of a second run, with a store of its own.")],
@@ -245,9 +272,9 @@ def repeatability(
         typer.echo(line)
 
 
-@app.command()
+@app.command(rich_help_panel=PROJECT)
 def generated() -> None:
-    """Write what is generated from the typed config and records: the JSON schema and the pages of docs/records."""
+    """Write the generated files: the config's schema and the pages of docs/records."""
     from hone.config import json_schema
     from hone.docs import write_pages
     from hone.files import write_text

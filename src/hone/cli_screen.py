@@ -20,10 +20,11 @@ def screen(
     csv: Annotated[Path | None, typer.Option(help="Also write a CSV file, a row for each source.")] = None,
     json: Annotated[Path | None, typer.Option(help="Also write a file of JSON lines, one for each source.")] = None,
 ) -> None:
-    """Screen answers by their text: kinds of kernel, builds that cannot be, launches, switches, packages, arguments.
+    """Say what the text of answers shows, without running them.
 
-    Nothing is executed: no compiler, no GPU, no PyTorch; an archive takes seconds. A source is held against the problem
-    that its path or its line `definition:` names, out of --problems, else out of the run's definitions.
+    It tells kinds of kernel, builds that cannot be, launches, switches, packages and arguments. Nothing is executed: no
+    compiler, no GPU, no PyTorch; an archive takes seconds. A source is held against the problem that its path or its
+    line `definition:` names, out of --problems, else out of the run's definitions.
     """
     import sys
     import time

@@ -6,10 +6,10 @@ from hone.cli_options import DEFAULT_CONFIG, ConfigFile
 
 
 def status(config: ConfigFile = DEFAULT_CONFIG) -> None:
-    """What is done, what is pending, and what that will cost in tokens, dollars and GPU hours, at measured rates.
+    """Say what is done, what is left, and what the rest will cost.
 
-    Reads only: it can look at a running pipeline, and needs neither PyTorch nor a GPU. What is wrong in a config is
-    said with its line or field.
+    Costs are tokens, dollars and GPU hours at measured rates. Reads only: it can look at a running pipeline, and needs
+    neither PyTorch nor a GPU. What is wrong in a config is said with its line or field.
     """
     from hone.file_map import FileMap
     from hone.references import read_checked
