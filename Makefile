@@ -9,7 +9,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 .PHONY: demo test check pytest format generated report h200 clean
 
 demo: .venv/.installed
-	@$(SNAKEMAKE) --quiet rules
+	@$(SNAKEMAKE)
 	@$(BIN)/hone show
 	@echo "All tables and figures: results/config/summary.md"
 

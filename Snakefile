@@ -50,6 +50,8 @@ rule all:
         rules.tables.output,
         rules.figures.output,
         rules.summary.output,
+    message:
+        "All tables, figures and pages are made."
 
 
 rule prompts:
@@ -60,6 +62,8 @@ rule prompts:
             for experiment in kinds.prompted
             for prompts in files.experiments.first_prompts(experiment)
         ],
+    message:
+        "All first prompts are written."
 
 
 rule definitions:
@@ -70,6 +74,8 @@ rule definitions:
             for source in settings.sources
             for level in settings.sources[source].levels
         ],
+    message:
+        "All definitions are written."
 
 
 # As far as a stage: what --until cannot say, see docs/reruns.md.
@@ -79,12 +85,16 @@ rule answers:
     """Get every answer; new ones cost money. A later turn needs the verdicts of the turns before."""
     input:
         RECORDS["answers"],
+    message:
+        "All answers are here."
 
 
 rule builds:
     """Compile every kernel. New answers cost money; compiling needs no GPU."""
     input:
         RECORDS["builds"],
+    message:
+        "All kernels are compiled."
 
 
 rule verdicts:
@@ -93,12 +103,16 @@ rule verdicts:
         RECORDS["traces"],
         RECORDS["suite_traces"],
         RECORDS["evaluations"],
+    message:
+        "All kernels are judged."
 
 
 rule networks:
     """Train every network, without inference; on GPUs if the config says so."""
     input:
         RECORDS["trainings"],
+    message:
+        "All networks are trained."
 
 
 # A script is an input by its text. Snakemake goes by its time, which every checkout changes: profiles/default turns that off.

@@ -107,9 +107,9 @@ class Pipeline:
         (self.folder / "tiny.yaml").write_text(yaml.safe_dump({**CONFIG, **sections}))
 
     def jobs(self, output):
-        """Rule -> jobs that ran, counted from Snakemake's own lines."""
+        """Rule -> jobs that ran, counted from the run's sentences."""
         counts = {}
-        for rule in re.findall(r"^(?:local)?(?:rule|checkpoint) (\w+):", output, re.MULTILINE):
+        for rule in re.findall(r"^\[ *\d+/\d+\] (\w+): ", output, re.MULTILINE):
             counts[rule] = counts.get(rule, 0) + 1
         return counts
 

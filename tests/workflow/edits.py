@@ -64,7 +64,9 @@ class Campaign:
         )
         output = done.stdout + done.stderr
         assert done.returncode == 0, output
-        jobs = Counter(re.findall(r"^(?:local)?(?:rule|checkpoint) (\w+):", output, re.MULTILINE))
+        jobs = Counter(
+            re.findall(r"^(?:\[ *\d+/\d+\]|(?:local)?rule|(?:local)?checkpoint) (\w+):", output, re.MULTILINE)
+        )
         del jobs["all"]
         return jobs
 

@@ -1,6 +1,7 @@
-"""Every rule says in one line what it does: `snakemake --list` shows it."""
+"""Every rule says in one line what it does, for `snakemake --list`, and in a sentence what a job of it does."""
 
 import ast
+import re
 import tokenize
 
 import pytest
@@ -42,3 +43,12 @@ def test_a_rule_has_a_docstring_of_one_line(name):
     assert "\n" not in text
     assert text.endswith(".")
     assert list(RULES.values()).count(text) == 1, f"{name} says what another rule says"
+
+
+def test_a_job_of_every_rule_has_a_sentence():
+    texts = [
+        re.split(r"^ *(?:use )?(?:rule|checkpoint) \w.*:$", path.read_text(), flags=re.MULTILINE)[1:] for path in FILES
+    ]
+    rules = [text for parts in texts for text in parts]
+    assert len(rules) == len(RULES)
+    assert not [text for text in rules if not re.search(r'^ *message:\n +f?".+\."$', text, re.MULTILINE)]

@@ -18,6 +18,8 @@ rule fetch_archive:
             mode="json"
         ),
         code=stage_digest("sources.archives.stages"),
+    message:
+        "Fetch the published answers of {wildcards.archive}."
     script:
         "../scripts/fetch_archive.py"
 
@@ -47,5 +49,7 @@ rule archived:
         experiment=experiment_params(*SELECTION, "archive"),
         batch=batch_numbers,
         code=stage_digest("methods.stages"),
+    message:
+        f"Turn published answers into solutions: {THIS_SHARD}."
     script:
         "../scripts/archived.py"

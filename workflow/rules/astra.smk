@@ -22,6 +22,8 @@ rule show_workloads:
         "../../envs/hone.yaml"
     params:
         code=stage_digest("sources.stages"),
+    message:
+        "Set held-out workloads aside: {wildcards.source}, level {wildcards.level}."
     script:
         "../scripts/show_workloads.py"
 
@@ -46,6 +48,8 @@ rule upstream:
         batch=batch_numbers,
         model=model_name,
         code=stage_digest("methods.astra.stages"),
+    message:
+        f"Take the existing kernels as a start: {THIS_BATCH}."
     script:
         "../scripts/upstream.py"
 
@@ -71,6 +75,8 @@ rule testing:
         experiment=experiment_params(*ROUND),
         batch=batch_numbers,
         code=stage_digest("methods.astra.stages"),
+    message:
+        f"Write the prompt that asks for a test suite: {THIS_BATCH}."
     script:
         "../scripts/testing.py"
 
@@ -95,6 +101,8 @@ rule suite:
         "../../envs/hone.yaml"
     params:
         code=stage_digest("methods.astra.stages"),
+    message:
+        f"Make the test suite: {THIS_BATCH}."
     script:
         "../scripts/suite.py"
 
@@ -112,6 +120,8 @@ checkpoint round_gate:
     wildcard_constraints:
         experiment=only(kinds.rounds),
     localrule: True
+    message:
+        f"The kernels are known: {THIS_SHARD}."
 
 
 rule ask_role:
@@ -139,6 +149,8 @@ rule ask_role:
     params:
         experiment=experiment_params(*ROUND),
         code=stage_digest("methods.astra.stages"),
+    message:
+        f"Write the prompt of the role {{wildcards.role}}: {THIS_SHARD}."
     script:
         "../scripts/role.py"
 
@@ -166,6 +178,8 @@ rule converse:
     params:
         experiment=experiment_params(*ROUND),
         code=stage_digest("methods.astra.stages"),
+    message:
+        f"Write the next prompt of the conversation: {THIS_SHARD}."
     script:
         "../scripts/converse.py"
 
@@ -190,6 +204,8 @@ rule extract_round:
     params:
         experiment=experiment_params("method", "language"),
         code=stage_digest("methods.astra.stages"),
+    message:
+        f"Take the kernels out of the answers: {THIS_SHARD}."
     script:
         "../scripts/extract_round.py"
 
@@ -215,6 +231,8 @@ if kinds.rounds:
             batch_file=lambda wildcards: paths.shard(batch="{role}/{batch}")
             .records("pending")
             .format(**wildcards),
+        message:
+            f"Ask the role {{wildcards.role}}: {THIS_SHARD}."
 
 
 rule winner:
@@ -237,6 +255,8 @@ rule winner:
         "../../envs/hone.yaml"
     params:
         code=stage_digest("methods.astra.winners"),
+    message:
+        f"Choose the winners: {THIS_BATCH}."
     script:
         "../scripts/winner.py"
 
@@ -251,6 +271,8 @@ checkpoint winner_gate:
     wildcard_constraints:
         experiment=only(kinds.winner_alone),
     localrule: True
+    message:
+        f"The winners are known: {THIS_BATCH}."
 
 
 use rule judge as evaluate with:
@@ -268,6 +290,8 @@ use rule judge as evaluate with:
         paths.benchmark("evaluate/{experiment}/{model}/turn{turn}/{batch}")
     wildcard_constraints:
         experiment=only(kinds.evaluated),
+    message:
+        f"Judge kernels on all workloads: {THIS_SHARD}."
 
 
 use rule judge as evaluate_winner with:
@@ -284,3 +308,5 @@ use rule judge as evaluate_winner with:
         paths.benchmark("evaluate_winner/{experiment}/{model}/{batch}")
     wildcard_constraints:
         experiment=only(kinds.winner_alone),
+    message:
+        f"Judge the winners on all workloads: {THIS_BATCH}."

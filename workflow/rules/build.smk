@@ -28,5 +28,7 @@ rule build:
             "judge/confinement",
             "judge/child/models",
         ),
+    message:
+        f"Compile kernels: {THIS_SHARD}."
     script:
         "../scripts/build.py"

@@ -33,6 +33,10 @@ wildcard_constraints:
     batch=r"\d{3}",
 
 
+# How messages name a batch, and what is made of it in a turn.
+THIS_BATCH = "{wildcards.experiment}, {wildcards.model}, batch {wildcards.batch}"
+THIS_SHARD = "{wildcards.experiment}, {wildcards.model}, turn {wildcards.turn}, batch {wildcards.batch}"
+
 # What a job takes of the machine.
 
 

@@ -19,6 +19,8 @@ rule select_batch:
     params:
         batch=batch_numbers,
         code=stage_digest("sources.stages"),
+    message:
+        "Pick the problems of a batch: {wildcards.experiment}, batch {wildcards.batch}."
     script:
         "../scripts/select_batch.py"
 
@@ -41,6 +43,8 @@ rule render:
         experiment=experiment_params(*SELECTION, "language", "samples", "hardware"),
         batch=batch_numbers,
         code=stage_digest("methods.stages"),
+    message:
+        "Write the first prompts: {wildcards.experiment}, batch {wildcards.batch}."
     script:
         "../scripts/render.py"
 
@@ -71,6 +75,8 @@ rule render_next:
         ),
         batch=batch_numbers,
         code=stage_digest("methods.stages"),
+    message:
+        f"Write the next prompts: {THIS_SHARD}."
     script:
         "../scripts/render_next.py"
 
@@ -98,6 +104,8 @@ if kinds.prompted:
             model=model_name,
             base_url=base_url,  # part of the ledger's key: another server, other answers
             batch_file=lambda wildcards: SHARD.records("pending").format(**wildcards),
+        message:
+            f"Ask the model: {THIS_SHARD}."
         script:
             "../scripts/generate.py"
 
@@ -118,6 +126,8 @@ if kinds.prompted:
         params:
             experiment=experiment_params("method", "language"),
             code=stage_digest("methods.stages"),
+        message:
+            f"Take the kernels out of the answers: {THIS_SHARD}."
         script:
             "../scripts/extract.py"
 
@@ -143,6 +153,8 @@ if kinds.gold:
             batch=batch_numbers,
             model=model_name,
             code=stage_digest("methods.stages"),
+        message:
+            f"Take the references as kernels: {THIS_SHARD}."
         script:
             "../scripts/gold.py"
 
@@ -171,6 +183,8 @@ if kinds.files:
             batch=batch_numbers,
             model=model_name,
             code=stage_digest("methods.stages"),
+        message:
+            f"Read the kernels of a folder: {THIS_SHARD}."
         script:
             "../scripts/files.py"
 
@@ -185,3 +199,5 @@ checkpoint gate:
     output:
         touch(paths.gate("{experiment}/{model}/turn{turn}")),
     localrule: True
+    message:
+        "The kernels are known: {wildcards.experiment}, {wildcards.model}, turn {wildcards.turn}."

@@ -14,6 +14,8 @@ rule download_graph:
         "../../envs/hone.yaml"
     params:
         graph=lambda wildcards: graph_entry(wildcards).model_dump(mode="json"),
+    message:
+        "Download the graph {wildcards.graph}."
     script:
         "../scripts/download_graph.py"
 
@@ -45,6 +47,8 @@ rule prepare_graph:
             mode="json", exclude={"memory_mib"}
         ),
         code=code_digest("gnn/datasets", "gnn/graph", "gnn/prepare", "records"),
+    message:
+        "Prepare the graph {wildcards.graph}."
     script:
         "../scripts/prepare_graph.py"
 
@@ -61,9 +65,13 @@ checkpoint graph_gate:
     wildcard_constraints:
         graph=only(settings.graphs),
     localrule: True
+    message:
+        "The graph {wildcards.graph} is ready."
 
 
 rule graphs:
     """Prepare every graph in the config: hours and 70 GB of disk for papers100M."""
     input:
         [paths.graph(graph) for graph in settings.graphs],
+    message:
+        "All graphs are prepared."

@@ -42,5 +42,7 @@ rule judge:
             "sources/workloads",
             "syscalls",
         ),
+    message:
+        f"Judge kernels: {THIS_SHARD}."
     script:
         "../scripts/judge.py"

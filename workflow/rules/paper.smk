@@ -104,6 +104,8 @@ rule tables:
             "selection/rank",
             "sources/workloads",
         ),
+    message:
+        "Write all tables."
     script:
         "../scripts/tables.py"
 
@@ -143,6 +145,8 @@ if kinds.rounds:
                 "selection/rank",
                 "sources/workloads",
             ),
+        message:
+            "Write the pages of the kernels of {wildcards.experiment}."
         script:
             "../scripts/pages.py"
 
@@ -169,6 +173,8 @@ rule figures:
         "../../envs/hone.yaml"
     params:
         code=code_digest("analysis"),
+    message:
+        "Draw all figures."
     script:
         "../scripts/figures.py"
 
@@ -193,5 +199,7 @@ rule summary:
         "../../envs/hone.yaml"
     params:
         code=code_digest("analysis"),
+    message:
+        "Write the summary."
     script:
         "../scripts/summary.py"

@@ -19,6 +19,8 @@ rule sampler_build:
     params:
         store=settings.paths.store,
         code=code_digest("build", "gnn/sampling"),
+    message:
+        "Compile the sampler."
     script:
         "../scripts/sampler_build.py"
 
@@ -40,6 +42,8 @@ rule sampler_study:
     params:
         store=settings.paths.store,
         code=code_digest("gnn/sampling", "gnn/study"),
+    message:
+        "Time sampler designs on {wildcards.graph}."
     script:
         "../scripts/sampler_study.py"
 
@@ -64,5 +68,7 @@ rule sampler_benchmark:
     params:
         store=settings.paths.store,
         code=code_digest("gnn/sampling", "gnn/study"),
+    message:
+        "Time the samplers on {wildcards.graph}, by threads."
     script:
         "../scripts/sampler_benchmark.py"

@@ -25,6 +25,8 @@ rule operator_shares:
         code=code_digest(
             "gnn", "records", "selection/loop", without=("gnn/datasets", "gnn/prepare")
         ),
+    message:
+        "Measure the operators' shares of {wildcards.training}: {wildcards.model} on {wildcards.graph}."
     script:
         "../scripts/operator_shares.py"
 
@@ -53,6 +55,8 @@ rule select:
         "../../envs/hone.yaml"
     params:
         code=stage_digest("selection.stages"),
+    message:
+        "Choose the fastest kernel for {wildcards.operator}."
     script:
         "../scripts/select_kernel.py"
 
@@ -67,3 +71,5 @@ checkpoint selection_gate:
         source=only(files.trainings.operators),
         operator=r"[A-Za-z]\w*",
     localrule: True
+    message:
+        "The kernel for {wildcards.operator} is chosen."

@@ -18,6 +18,8 @@ rule fetch:
             mode="json"
         ),
         code=code_digest("sources"),
+    message:
+        "Read the problems of {wildcards.source}."
     script:
         "../scripts/fetch.py"
 
@@ -43,5 +45,7 @@ rule define:
         baselines=settings.baselines,
         kind=lambda wildcards: settings.sources[wildcards.source].kind,
         code=code_digest("sources", "records", "launcher", "judge/layout"),
+    message:
+        "Write the definitions of {wildcards.source}, level {wildcards.level}."
     script:
         "../scripts/define.py"

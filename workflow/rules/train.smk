@@ -25,6 +25,8 @@ rule train:
         job=training_params("inference"),
         store=settings.paths.store,
         code=training_code,
+    message:
+        "Train {wildcards.model} on {wildcards.graph}: {wildcards.training}, {wildcards.system}, seed {wildcards.seed}, {wildcards.gpus} GPUs."
     script:
         "../scripts/train.py"
 
@@ -50,6 +52,8 @@ rule infer:
         job=training_params(),
         store=settings.paths.store,
         code=code_digest("gnn", "records", without=NOT_IN_TRAINING),
+    message:
+        "Test {wildcards.model} on {wildcards.graph}: {wildcards.training}, {wildcards.system}, seed {wildcards.seed}, {wildcards.gpus} GPUs."
     script:
         "../scripts/infer.py"
 
@@ -74,6 +78,8 @@ rule roofline:
         job=measured_params,
         store=settings.paths.store,
         code=code_digest("gnn", "records", without=NOT_IN_TRAINING),
+    message:
+        "Time the device system's kernels on {wildcards.graph}."
     script:
         "../scripts/roofline.py"
 
@@ -83,3 +89,5 @@ rule trainings:
     input:
         files.trainings.every("training"),
         files.trainings.every("inference"),
+    message:
+        "All networks are trained and tested."
