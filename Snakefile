@@ -25,7 +25,8 @@ include: "workflow/rules/train.smk"  # graphs -> trained networks, accuracy, whe
 include: "workflow/rules/paper.smk"  # tables and figures of the papers
 
 
-report: "workflow/report/workflow.rst"
+# What was run and what came out: the rule report_pages writes it.
+report: Path(paths.report_landing).absolute()
 
 
 onstart:
@@ -50,6 +51,7 @@ rule all:
         rules.tables.output,
         rules.figures.output,
         rules.summary.output,
+        rules.report_pages.output,
     message:
         "All tables, figures and pages are made."
 

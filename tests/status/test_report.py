@@ -1,16 +1,13 @@
-"""Every table and figure has its place and its words in `snakemake --report`."""
+"""Every table and figure has its place in the rules, and its caption."""
 
 import re
 
-import pytest
 from docutils.core import publish_parts
-from jinja2 import Environment, StrictUndefined
 
 from hone.analysis.stage import FIGURE_NAMES, TABLE_NAMES
 from tests.workflow.conftest import ROOT
 
 FOLDER = ROOT / "workflow/report"
-OTHERS = {"workflow", "summary", "trajectory"}
 
 
 def listed(name):
@@ -25,12 +22,9 @@ def test_the_rules_list_every_table_and_figure():
 
 
 def test_each_has_a_caption_and_there_are_no_others():
-    assert {file.stem for file in FOLDER.glob("*.rst")} == {*TABLE_NAMES, *FIGURE_NAMES, *OTHERS}
+    assert {file.stem for file in FOLDER.glob("*.rst")} == {*TABLE_NAMES, *FIGURE_NAMES}
 
 
-@pytest.mark.parametrize("experiments", [{"one": {}}, {"one": {}, "two": {}}])
-def test_captions_are_valid(experiments):
-    context = {"snakemake": type("Snakemake", (), {"config": {"experiments": experiments}})}
+def test_captions_are_valid():
     for file in FOLDER.glob("*.rst"):
-        text = Environment(undefined=StrictUndefined, autoescape=False).from_string(file.read_text()).render(context)
-        assert publish_parts(text, writer="html", settings_overrides={"halt_level": 2})["body"], file
+        assert publish_parts(file.read_text(), writer="html", settings_overrides={"halt_level": 2})["body"], file

@@ -1,6 +1,7 @@
 """The whole DAG for real, and what a change makes run again. The tests of this file build on one another."""
 
 import csv
+import json
 import os
 import shutil
 import signal
@@ -50,6 +51,18 @@ def test_a_second_run_has_nothing_to_do(pipeline):
     output = pipeline.run()
     assert "Nothing to be done" in output
     assert "last made with" not in output
+
+
+def test_every_entry_of_the_report_has_a_title_and_opens_there(pipeline):
+    pipeline.run("--report", "report.html")
+    text = (pipeline.folder / "report.html").read_text()
+    entries = json.JSONDecoder().raw_decode(text, text.index('{"results/'))[0]
+    assert {"kernelbench_fast_p.html", "kernelbench_fast_p.csv", "summary.html"} <= {
+        x["name"] for x in entries.values()
+    }
+    assert not [path for path, entry in entries.items() if not entry["labels"]["title"]]
+    assert {entry["mime_type"] for entry in entries.values()} == {"text/html", "text/csv"}
+    assert "one_shot on 2 problems of tiny" in text
 
 
 def test_another_config_has_a_folder_of_its_own(pipeline):

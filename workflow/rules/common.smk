@@ -8,6 +8,7 @@ from hone.file_map import FileMap
 from hone.llm.names import parse_model
 from hone.methods.render import prompt_files
 from hone.methods.templates import PROMPTS
+from hone.report.pages import title_of
 
 files = FileMap(settings, str(RUN))
 paths, kinds = files.paths, files.kinds
@@ -211,3 +212,18 @@ def conversation_before(kind):
         return before.records({"prompts": "feedback", "answers": "answers"}[kind])
 
     return file
+
+# Of the report.
+
+
+def topic(wildcards):
+    """The report's category of a table or figure: by the first word of its name."""
+    return CATEGORY[wildcards.name.split("_")[0]]
+
+
+def title(page, **more):
+    """A label that is the title of a page, `{folder}/{name}.html` below the report's folder."""
+    return lambda wildcards: {
+        "title": title_of(Path(paths.report, page.format(**wildcards))),
+        **more,
+    }

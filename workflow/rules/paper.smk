@@ -67,15 +67,7 @@ rule tables:
         copy_bandwidths="resources/hardware/copy_bandwidth.csv",
         captions=expand("workflow/report/{table}.rst", table=TABLES),
     output:
-        csv=[
-            report(
-                paths.table(table),
-                category=CATEGORY[table.split("_")[0]],
-                subcategory="Tables",
-                caption=f"../report/{table}.rst",
-            )
-            for table in TABLES
-        ],
+        csv=[paths.table(table) for table in TABLES],
         md=[paths.table(table, "md") for table in TABLES],
     log:
         paths.log("tables"),
@@ -118,14 +110,7 @@ if kinds.rounds:
         input:
             unpack(lambda wildcards: files.page_records(wildcards.experiment)),
         output:
-            report(
-                directory(paths.pages()),
-                patterns=["{kernel}.md"],
-                category="Astra",
-                subcategory="Trajectories",
-                labels={"experiment": "{experiment}", "kernel": "{kernel}"},
-                caption="../report/trajectory.rst",
-            ),
+            directory(paths.pages()),
         log:
             paths.log("pages/{experiment}"),
         wildcard_constraints:
@@ -156,15 +141,7 @@ rule figures:
     input:
         [paths.table(table) for table in TABLES],
     output:
-        [
-            report(
-                paths.figure(figure),
-                category=CATEGORY[figure.split("_")[0]],
-                subcategory="Figures",
-                caption=f"../report/{figure}.rst",
-            )
-            for figure in FIGURES
-        ],
+        [paths.figure(figure) for figure in FIGURES],
         [paths.figure(figure, "pdf") for figure in FIGURES],
     log:
         paths.log("figures"),
@@ -187,11 +164,7 @@ rule summary:
         pages=[paths.pages(name) for name in kinds.rounds],
         captions=expand("workflow/report/{figure}.rst", figure=FIGURES),
     output:
-        report(
-            paths.summary,
-            category="Summary",
-            caption="../report/summary.rst",
-        ),
+        paths.summary,
     log:
         paths.log("summary"),
     localrule: True
@@ -203,3 +176,62 @@ rule summary:
         "Write the summary."
     script:
         "../scripts/summary.py"
+
+
+rule report_pages:
+    """Write the pages of `snakemake --report`: HTML of all tables and figures with rows, and of kernels."""
+    input:
+        summary=rules.summary.output,
+        tables=rules.tables.output,
+        figures=rules.figures.output,
+        trajectories=rules.summary.input.pages,
+    output:
+        landing=paths.report_landing,
+        summary=report(
+            f"{paths.report}/summary.html",
+            category="Summary",
+            labels={"title": "All results on one page"},
+        ),
+        tables=report(
+            directory(f"{paths.report}/tables"),
+            patterns=["{name}.html"],
+            category=topic,
+            subcategory="Tables",
+            labels=title("tables/{name}.html", format="page"),
+        ),
+        csv=report(
+            directory(f"{paths.report}/csv"),
+            patterns=["{name}.csv"],
+            category=topic,
+            subcategory="Tables",
+            labels=title("tables/{name}.html", format="spreadsheet"),
+        ),
+        figures=report(
+            directory(f"{paths.report}/figures"),
+            patterns=["{name}.html"],
+            category=topic,
+            subcategory="Figures",
+            labels=title("figures/{name}.html"),
+        ),
+        trajectories=report(
+            directory(f"{paths.report}/trajectories"),
+            patterns=["{experiment}/{name}.html"],
+            category="Astra",
+            subcategory="Kernels, version by version",
+            labels=title("trajectories/{experiment}/{name}.html"),
+        ),
+    log:
+        paths.log("report_pages"),
+    localrule: True
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        settings=settings.model_dump(
+            mode="json", include={"sources", "experiments", "graphs", "trainings"}
+        ),
+        configs=CONFIGS,
+        code=code_digest("report"),
+    message:
+        "Write the pages of the report."
+    script:
+        "../scripts/report_pages.py"

@@ -168,6 +168,16 @@ class Paths:
         return f"{self.results}/pages/astra/{experiment}"
 
     @property
+    def report(self) -> str:
+        """The folder of the pages that `snakemake --report` takes up."""
+        return f"{self.results}/report"
+
+    @property
+    def report_landing(self) -> str:
+        """What the report begins with."""
+        return f"{self.report}/landing.rst"
+
+    @property
     def summary(self) -> str:
         """The page that lists tables, figures and pages."""
         return f"{self.results}/summary.md"

@@ -1,0 +1,1 @@
+"""What `snakemake --report` shows: its first page, and tables, figures and trajectories as HTML pages."""
