@@ -30,6 +30,8 @@ report: Path(paths.report_landing).absolute()
 
 
 onstart:
+    if not workflow.touch:
+        check_planned_jobs()
     remember(CONFIGS, RUN)
     # Where nobody else runs, jobs in Slurm's queue are those of a run that was killed.
     if run_lock:

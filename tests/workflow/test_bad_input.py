@@ -45,6 +45,26 @@ def test_two_experiments_of_one_name_stop_before_the_dag(pipeline):
     assert not (pipeline.folder / "results").exists()
 
 
+@pytest.mark.parametrize(
+    ("sections", "variable", "words"),
+    [
+        (
+            {**changed(models=["openai/o4-mini"]), "llm": {"mode": "live"}}, "OPENAI_API_KEY",
+            ["tiny.yaml: experiments.one.models: openai/o4-mini: OPENAI_API_KEY is not set", "remedy: export OPENAI"],
+        ),
+        (changed(), "CXX", ["tiny.yaml: experiments.one: no compiler: 'none'", "remedy: install g++"]),
+    ],
+)  # fmt: skip
+def test_what_the_machine_lacks_is_said_before_the_first_job(pipeline, monkeypatch, sections, variable, words):
+    monkeypatch.setenv(variable, {"CXX": "none"}.get(variable, ""))
+    pipeline.configure(**sections)
+    output = pipeline.run(check=False)
+    for word in words:
+        assert word in output
+    assert not any((pipeline.folder / "results").rglob("*"))
+    pipeline.run("--dry-run")
+
+
 def repository(**fields):
     source = {"kind": "kernelbench", "url": "nowhere/at/all", "commit": "0" * 40, "levels": {1: 1}}
     experiment = {**ONE["one"], "source": "bench"}
@@ -57,9 +77,8 @@ def repository(**fields):
         (repository(), ["nowhere/at/all", "remedy"]),
         ({"sources": {"tiny": {"kind": "local", "path": "problems", "levels": {1: 3}}}}, ["level1", "3"]),
         (changed(models=["openai/o4-mini"]), ["ledger", "remedy"]),
-        ({**changed(models=["openai/o4-mini"]), "llm": {"mode": "live"}}, ["OPENAI_API_KEY", "remedy"]),
     ],
-    ids=["unreachable url", "a missing problem", "replay without answers", "live without key"],
+    ids=["unreachable url", "a missing problem", "replay without answers"],
 )
 def test_a_failing_stage_says_what_to_do(pipeline, monkeypatch, sections, words):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

@@ -10,6 +10,7 @@ from hone.config_files import check_files
 from hone.errors import HoneError
 from hone.files import require_writable
 from hone.locks import forget_dead_runs
+from hone.preflight import PlannedJob, check_needs
 from hone.references import checked
 from hone.runs import RESULTS, made_with_others, remember, run_name
 
@@ -30,3 +31,21 @@ if workflow.is_main_process and (warning := made_with_others(CONFIGS, RUN)):
 
 # Held until this process ends, so that a run that was killed does not lock out the next, nor do jobs that outlive it.
 run_lock = forget_dead_runs(Path(".snakemake")) if workflow.is_main_process else None
+
+
+def check_planned_jobs():
+    """Stop before the first job where keys, compilers or a GPU are missing that the planned jobs need."""
+    planned = [
+        PlannedJob(
+            job.rule.name,
+            job.wildcards_dict.get("experiment", ""),
+            job.wildcards_dict.get("model", ""),
+            int(job.resources.get("gpu", 0)),
+        )
+        for job in workflow.dag.needrun_jobs()
+    ]
+    try:
+        here = workflow.local_exec
+        check_needs(settings, planned, config=", ".join(CONFIGS), here=here)
+    except HoneError as error:
+        raise WorkflowError(str(error))

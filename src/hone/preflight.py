@@ -1,0 +1,87 @@
+"""What a run needs beside its config, asked before its first job: keys of live models, compilers, a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from hone.config import Settings, model_slug
+from hone.errors import HoneError, MachineError, located
+from hone.records import Language
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    """A job that will run, as far as its needs go."""
+
+    rule: str
+    experiment: str = ""
+    model: str = ""
+    """As paths have it; empty where the rule has no such wildcard."""
+    gpus: int = 0
+
+
+ASKING = ("generate", "answer_role")
+"""Rules that ask models."""
+
+
+def check_needs(settings: Settings, jobs: Collection[PlannedJob], *, config: str, here: bool) -> None:
+    """Raise the first thing that the planned jobs lack: ProviderError for a key, MachineError for a tool or GPU.
+
+    `config` names the config's files. `here`: jobs run on this machine, not on a cluster's, whose tools are unknown.
+    """
+    with located(config):
+        _check_keys(settings, jobs)
+        if here:
+            _check_compilers(settings, jobs)
+            _check_gpu(jobs)
+
+
+def _check_keys(settings: Settings, jobs: Iterable[PlannedJob]) -> None:
+    from hone.llm.names import api_key, environment, parse_model
+
+    if settings.llm.mode != "live":
+        return
+    known = environment()
+    asked = {(job.experiment, job.model) for job in jobs if job.rule in ASKING}
+    for experiment, slug in sorted(asked):
+        for name in settings.experiments[experiment].models:
+            if model_slug(name) == slug:
+                with located(f"experiments.{experiment}.models"):
+                    target = parse_model(name, settings.llm, known)
+                    if target.key_variable:
+                        api_key(target, known)
+
+
+def _check_compilers(settings: Settings, jobs: Iterable[PlannedJob]) -> None:
+    from hone.build.toolchain import toolchain_for
+
+    for experiment in sorted({job.experiment for job in jobs if job.rule == "build"}):
+        for language in _compiled(settings, experiment):
+            if missing := toolchain_for(language).missing:
+                problem, _, remedy = missing.partition("; ")
+                raise MachineError(problem, where=f"experiments.{experiment}", remedy=remedy)
+
+
+def _compiled(settings: Settings, experiment: str) -> Iterator[Language]:
+    """Languages that the experiment's own answers are compiled from, with its judge's device."""
+    item = settings.experiments[experiment]
+    if item.method in ("gold", "files", "archive"):
+        return  # gold compiles nothing, and files are of several languages: the build says what it lacks
+    if item.language is Language.CPP:
+        yield Language.CPP
+    if item.language is Language.CUDA and settings.judge.device == "cuda":
+        yield Language.CUDA
+
+
+def _check_gpu(jobs: Iterable[PlannedJob]) -> None:
+    from hone.judge.device.cuda.gpu import visible_gpus
+
+    wanting = sorted({job.rule for job in jobs if job.gpus})
+    if not wanting:
+        return
+    try:
+        visible_gpus()
+    except HoneError as error:
+        where, remedy = f"rules {', '.join(wanting)}", "run this where there is a GPU, or choose a config for CPUs"
+        raise MachineError(error.problem, where=where, remedy=remedy) from None

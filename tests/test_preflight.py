@@ -1,0 +1,82 @@
+"""What planned jobs lack is said before the first of them runs: the config's field, and what to do."""
+
+import pytest
+
+from hone.config import load
+from hone.errors import MachineError, ProviderError
+from hone.judge.device.cuda import gpu
+from hone.preflight import PlannedJob, check_needs
+
+ASKING = PlannedJob("generate", "one", "openai--o4-mini")
+BUILDING = PlannedJob("build", "one", "openai--o4-mini")
+JUDGING = PlannedJob("judge", "one", "openai--o4-mini", gpus=1)
+
+
+@pytest.fixture
+def needs(monkeypatch, tmp_path):
+    """Checks jobs of a config with one experiment, where there is no key."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def check(*jobs, here=True, mode="live", device="cpu", **experiment):
+        one = {"method": "one_shot", "source": "s", "levels": [1], "models": ["openai/o4-mini"], "language": "cpp"}
+        settings = load(
+            {
+                "sources": {"s": {"kind": "local", "path": "p", "levels": {1: 1}}},
+                "experiments": {"one": one | experiment},
+                "judge": {"name": "test", "device": device},
+                "llm": {"mode": mode},
+            },
+            "x",
+        )
+        check_needs(settings, jobs, config="my.yaml", here=here)
+
+    return check
+
+
+def test_a_missing_key_names_config_field_and_variable(needs):
+    with pytest.raises(ProviderError) as caught:
+        needs(ASKING)
+    for words in ("my.yaml: experiments.one.models", "OPENAI_API_KEY is not set", "remedy: export OPENAI_API_KEY"):
+        assert words in str(caught.value)
+
+
+def test_a_key_in_the_environment_or_the_file_is_enough(needs, monkeypatch, tmp_path):
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=word\n")
+    needs(ASKING)
+    (tmp_path / ".env").unlink()
+    monkeypatch.setenv("OPENAI_API_KEY", "word")
+    needs(ASKING)
+
+
+def test_a_key_is_needed_by_who_asks_alone(needs):
+    needs(BUILDING)
+    needs(ASKING, mode="replay")
+    needs(ASKING, mode="export")
+    needs(PlannedJob("generate", "one", "recorded--x"), models=["recorded/x"])
+
+
+def test_a_missing_compiler_stops_jobs_of_this_machine_alone(needs, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(MachineError, match=r"my\.yaml: experiments\.one: no compiler: 'no-such-compiler'.*\n.*g\+\+"):
+        needs(BUILDING)
+    needs(BUILDING, here=False)
+    needs(BUILDING, language="python")
+
+
+def test_cuda_needs_nvcc_where_a_gpu_judges(needs, monkeypatch):
+    monkeypatch.setenv("NVCC", "no-such-compiler")
+    with pytest.raises(MachineError, match="no-such-compiler"):
+        needs(BUILDING, language="cuda", device="cuda")
+    needs(BUILDING, language="cuda")  # a CPU's judge only compiles them where there is nvcc
+
+
+def test_a_missing_gpu_names_the_rules_that_want_it(needs, monkeypatch):
+    def none():
+        raise MachineError("no NVIDIA GPU is visible", remedy="x")
+
+    monkeypatch.setattr(gpu, "visible_gpus", none)
+    with pytest.raises(MachineError, match=r"my\.yaml: rules judge: no NVIDIA GPU is visible\n.*run this where"):
+        needs(JUDGING, ASKING, mode="replay")
+    needs(JUDGING, here=False)
+    needs(BUILDING)
