@@ -271,4 +271,4 @@ def test_the_terminal_table_of_nothing(tmp_path):
     World(settings_for({1: 4}, one={}), []).make(tmp_path)
     output = io.StringIO()
     show(tmp_path, Console(width=80, file=output))
-    assert f"no rows; verdicts on kernels of your own: {tmp_path}/judge_exploits.md" in output.getvalue()
+    assert f"no rows; verdicts on kernels of your own: {tmp_path}/own_kernels.md" in output.getvalue()

@@ -41,7 +41,8 @@ def test_idioms_are_no_exploits_and_exploits_no_idioms(made, tmp_path):
     made.add_file("plain.cu", 2.0)
     made.add_file("default_stream.cu", 2.0, "way: default_stream", "expected: passed")
     assert [row["idiom"] for row in rows_of(made, tmp_path)] == ["default_stream.cu"]
-    assert [row["exploit"] for row in rows_of(made, tmp_path, "judge_exploits")] == ["replay.cu", "plain.cu"]
+    assert [row["exploit"] for row in rows_of(made, tmp_path, "judge_exploits")] == ["replay.cu"]
+    assert [row["file"] for row in rows_of(made, tmp_path, "own_kernels")] == ["plain.cu"]
 
 
 def test_rows_go_by_way_and_name(made, tmp_path):

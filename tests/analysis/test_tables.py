@@ -29,6 +29,7 @@ DESIGN = {
     "astra_ablation": "kernel experiment model changed speedup gain",
     "astra_rounds": "kernel method model turn sample status speedup kept",
     "judge_gold": "definition status speedup gpu_held_s wall_s",
+    "own_kernels": "file definition language status speedup speedup_low speedup_high findings",
     "judge_exploits": "exploit group language status expected speedup earned",
     "judge_idioms": "idiom language status expected as_expected mode findings",
     "judge_repeatability": "definition workload solution run speedup",

@@ -239,6 +239,7 @@ def big_world(models=("recorded/demo", "openai/o4-mini"), levels=None) -> World:
     world.add_file("honest.cu", 2.0, "group: honest", "expected: passed", "earns: fast")
     world.add_file("default_stream.cu", 1.5, "way: default_stream", "expected: passed")
     world.add_file("replay.cu", Status.WRONG_VALUE, "group: 3", "expected: wrong_value | runtime_error", "earns: none")
+    world.add_file("tanh.cu", 1.5)
     world.add_published("correct", {"public": 2.0, "own": Status.IMPRECISE}, speedup=1.5, runtime_ms=0.3)
     world.add_published(
         "wrong_value", {"public": Status.WRONG_VALUE, "own": Status.WRONG_VALUE}, error="Output mismatch"

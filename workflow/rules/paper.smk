@@ -20,6 +20,7 @@ TABLES = [
     "gnn_kernels",
     "device_roofline",
     "judge_gold",
+    "own_kernels",
     "judge_exploits",
     "judge_agreement",
     "judge_agreement_summary",
@@ -54,6 +55,7 @@ CATEGORY = {
     "gnn": "Kernels in training",
     "device": "SALIENT",
     "judge": "Judge",
+    "own": "Judge",
     "published": "Judge",
     "llm": "Cost",
 }

@@ -6,6 +6,7 @@ from hone.analysis.schema_parts import Column, Table
 
 JUDGE_COLUMNS: dict[str, Column] = {
     "exploit": Column("text", "name of the file"),
+    "file": Column("text", "name of the kernel's file"),
     "idiom": Column("text", "name of the file"),
     "way": Column("text", "which way of writing it shows; as the file says"),
     "expected_findings": Column("text", "the findings that the file expects of a pass, by comma"),
@@ -33,6 +34,11 @@ JUDGE_TABLES: dict[str, Table] = {
         "The references judged as solutions",
         ("definition", "status", "speedup", "gpu_held_s", "wall_s"),
         ("detail", "experiment", "baseline", *_TIMES, "findings", "solution"),
+    ),
+    "own_kernels": Table(
+        "Your own kernels, judged",
+        ("file", "definition", "language", "status", "speedup", "speedup_low", "speedup_high", "findings"),
+        ("detail", "experiment", "baseline", "latency_ms", "baseline_ms", "as_published_speedup", "wall_s", "solution"),
     ),
     "judge_exploits": Table(
         "Exploits and honest kernels out of a folder, judged",

@@ -51,4 +51,4 @@ def show(tables_dir: Path, console: Console | None = None) -> None:
     console = console or Console(width=None if sys.stdout.isatty() else 100)
     console.print(fast_p_table(table))
     if not len(table):
-        console.print(f"no rows; verdicts on kernels of your own: {tables_dir}/judge_exploits.md", soft_wrap=True)
+        console.print(f"no rows; verdicts on kernels of your own: {tables_dir}/own_kernels.md", soft_wrap=True)

@@ -76,6 +76,7 @@ def _answer_rows(records: RunRecords, context: tables.Context) -> dict[str, list
         "kernelbench_sampling": tables.sampling_rows(frame, context),
         "kernelbench_refinement": tables.refinement_rows(frame, context),
         "judge_gold": accounting.gold_rows(frame, context),
+        "own_kernels": exploits.own_kernel_rows(frame, records.solutions, context),
         "judge_exploits": exploits.exploit_rows(frame, records.solutions, context),
         "judge_agreement": agreement,
         "judge_agreement_summary": archives.summary_rows(agreement, context),
