@@ -52,9 +52,17 @@ h200: .venv/.installed
 clean:
 	rm -rf results .snakemake
 
+# One line for each package that pip fetches; the largest, PyTorch, takes its time.
+PACKAGES = $(shell wc -l < envs/requirements.lock)
+FETCHED := awk '/^(Collecting|Processing|Requirement)/ { name = $$1 == "Requirement" ? $$4 : $$2; sub(/.*\//, "", name); \
+	printf "[%3d/$(PACKAGES)] %s\n", ++n, name; fflush() } /^Installing/ { print "Installing them: a minute or two"; fflush() }'
+
+.venv/.installed: SHELL := /bin/bash
+.venv/.installed: .SHELLFLAGS := -o pipefail -c
 .venv/.installed: envs/requirements.lock pyproject.toml
 	@$(PYTHON) -c '$(CHECK_PYTHON)'
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -r envs/requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@echo "Making the environment .venv, once."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --disable-pip-version-check -r envs/requirements.lock | $(FETCHED)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@

@@ -213,6 +213,7 @@ def conversation_before(kind):
 
     return file
 
+
 # Of the report.
 
 

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from hone.stage import reported
+
 from hone.config import load
 from hone.report.landing import write_landing
 from hone.report.pages import write_report
-from hone.stage import reported
 
 with reported(snakemake.log, snakemake.output):
     summary, landing = Path(snakemake.input.summary[0]), Path(snakemake.output.landing)
