@@ -1,4 +1,4 @@
-# Two commands on a fresh machine: `make demo` (the miniature, end to end) and `make test` (lint, types, tests).
+# Two commands on a fresh machine: `make demo` (a small run, end to end) and `make test` (lint, types, tests).
 PYTHON ?= python3
 CHECK_PYTHON := import sys; known = (3, 11) <= sys.version_info < (3, 14); \
 	sys.exit(None if known else "Hone needs Python 3.11 to 3.13; name one, such as: make demo PYTHON=python3.12")
@@ -6,7 +6,7 @@ CORES ?= 2
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 
-.PHONY: demo test check pytest format generated report h200 clean
+.PHONY: demo test slow check pytest format generated report h200 clean
 
 demo: .venv/.installed
 	@$(SNAKEMAKE)
@@ -26,6 +26,10 @@ check: .venv/.installed
 # Two workers; a file's tests stay on one, because they share a run or build on one another.
 pytest: .venv/.installed
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+# The whole miniature and what else takes many minutes.
+slow: .venv/.installed
+	$(BIN)/pytest -m slow
 
 format: .venv/.installed
 	$(BIN)/ruff format .

@@ -5,7 +5,7 @@ min_version("9.27")
 
 if not {"sources", "experiments", "graphs", "trainings"} & set(config):
 
-    # The miniature, unless --configfile names another: two configs that say what to run are never merged.
+    # The demo, unless --configfile names another: two configs that say what to run are never merged.
     configfile: "config/config.yaml"
 
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 @cache
 def definitions():
     """Title -> the definition with its kernels; references are not run, so that FLOPs are not known."""
-    settings = load(read_values(ROOT / "config/config.yaml"))
+    settings = load(read_values(ROOT / "config/miniature.yaml"))
     source = settings.sources["graph_ops"]
     packages = {name: item.model_copy(update={"path": str(ROOT / item.path)}) for name, item in source.packages.items()}
     found = {}

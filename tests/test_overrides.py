@@ -10,7 +10,7 @@ from hone.config_files import read_values
 from hone.errors import ConfigError
 from hone.overrides import override
 
-VALUES = read_values(Path("config/config.yaml"))
+VALUES = read_values(Path("config/miniature.yaml"))
 
 
 def test_without_options_nothing_changes():

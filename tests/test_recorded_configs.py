@@ -59,4 +59,5 @@ def test_every_answer_of_the_rounds_is_there(config, experiment):
 
 
 def test_there_is_something_to_check():
-    assert {("h200_astra.yaml", "astra"), ("config.yaml", "graph_ops"), ("config.yaml", "astra")} <= set(REPLAYED)
+    configs = {config for config, _ in REPLAYED}
+    assert {"config.yaml", "miniature.yaml", "h200_astra.yaml"} <= configs

@@ -25,7 +25,7 @@ SEED = 0
 
 def chaos_config():
     """Two turns, the references, and trainings whose accuracy shows whether an interrupted one went on rightly."""
-    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    config = yaml.safe_load((ROOT / "config/miniature.yaml").read_text())
     experiments = config["experiments"]
     return {
         "sources": {"miniature": {**config["sources"]["miniature"], "levels": {1: 8}}},

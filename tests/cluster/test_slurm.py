@@ -28,7 +28,7 @@ def cluster(tmp_path_factory):
 @pytest.fixture(scope="module")
 def ran(cluster, tmp_path_factory):
     """The folder and output of a run whose training asks for too little memory at first, and jobs left from before."""
-    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    config = yaml.safe_load((ROOT / "config/miniature.yaml").read_text())
     ladder = {**config["trainings"]["ladder"], "systems": ["pipelined"], "epochs": 2}
     world = make_world(
         tmp_path_factory.mktemp("world"),

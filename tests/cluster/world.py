@@ -70,7 +70,7 @@ def make_world(folder, sections, **resources):
     for name in ("Snakefile", "workflow", "resources", "profiles", "envs", "src"):
         (folder / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "config", folder / "config")
-    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    config = yaml.safe_load((ROOT / "config/miniature.yaml").read_text())
     (folder / "config/config.yaml").write_text(yaml.safe_dump({**config, **sections}))
     profile = yaml.safe_load((ROOT / "slurm/config.yaml").read_text())
     assert not QUICK.keys() - profile.keys()

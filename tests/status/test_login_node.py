@@ -49,7 +49,7 @@ def login_node(tmp_path_factory):
     for name in ("torch", "torch_geometric"):
         (folder / "missing" / name).mkdir(parents=True)
         (folder / "missing" / name / "__init__.py").write_text(f"raise ImportError('no {name} here')\n")
-    values = read_values(ROOT / "config/config.yaml")
+    values = read_values(ROOT / "config/miniature.yaml")
     values["sources"]["existing"]["levels"] = {1: KERNELS}  # two jobs, so that notes go from one to the other
     (folder / "recorded").mkdir()
     (folder / "recorded/miniature.jsonl").symlink_to(ROOT / "resources/recorded/miniature.jsonl")
@@ -63,7 +63,7 @@ def login_node(tmp_path_factory):
         search = os.pathsep.join([str(folder / "missing"), *filter(None, [os.environ.get("PYTHONPATH")])])
         done = subprocess.run(
             [sys.executable, *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": search},
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr

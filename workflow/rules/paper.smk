@@ -159,7 +159,7 @@ rule figures:
 
 
 rule summary:
-    """Write results/summary.md, which lists all tables, figures and pages."""
+    """Write the run's summary.md, which lists all tables, figures and pages."""
     input:
         tables=rules.tables.output.md,
         figures=rules.figures.output,

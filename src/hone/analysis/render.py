@@ -58,7 +58,7 @@ def read_table(name: str, folder: Path) -> pd.DataFrame:
         frame = pd.read_csv(path, dtype="str", keep_default_na=False, lineterminator="\n")
     except FileNotFoundError:
         raise RecordError(
-            "no such table", where=str(path), remedy="run the pipeline first; it writes results/tables"
+            "no such table", where=str(path), remedy="run the pipeline first; it writes results/<run>/tables"
         ) from None
     except ValueError as error:
         raise RecordError(f"not a CSV table: {error}", where=str(path)) from None

@@ -1,0 +1,71 @@
+"""The default config, end to end: what `make demo` runs, against what the README says that it prints."""
+
+import re
+
+import pytest
+
+from hone.records import Status
+from tests.workflow.conftest import ROOT
+from tests.workflow.whole import refinement_curves, results_of, rows, run_whole, unresolved, verdicts
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    return run_whole(tmp_path_factory.mktemp("demo"), "config.yaml")
+
+
+def test_every_verdict_is_resolved(demo):
+    assert unresolved(demo) == []
+
+
+def test_every_reference_passes_as_its_own_candidate(demo):
+    gold = rows(demo, "judge_gold")
+    assert len(gold) == 5
+    assert {row["status"] for row in gold} == {"passed"}
+
+
+def test_it_shows_several_kinds_of_wrong_answers(demo):
+    wrong = {"compile_error", "wrong_value", "input_changed", "no_code"}
+    assert set(verdicts(demo, "one_shot").values()) == {"passed", *wrong}
+
+
+def test_refinement_never_loses_what_it_had(demo):
+    curves = refinement_curves(demo)
+    assert {len(curve) for curve in curves} == {3}
+    assert all(curve == sorted(curve) for curve in curves)
+
+
+def test_the_readme_shows_what_is_printed(demo):
+    """Its rows of level 1. Speed differs between machines; experiments, denominators and correctness do not."""
+    table = {
+        (row["experiment"], row["level"]): (row["n"], round(100 * float(row["fast_p"])))
+        for row in rows(demo, "kernelbench_fast_p")
+        if row["subset"] == "all" and float(row["p"]) == 0.0 and row["level"] == "1"
+    }
+    shown = re.findall(r"^(\w+) +recorded/\w+ +(\w+) +(\d+) +(\d+)% \(", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert {(name, level): (n, int(share)) for name, level, n, share in shown} == table
+
+
+NOTICES = {"llm_cost": "only transcripts without token counts", "salient_scaling": "one number of processes alone"}
+"""Figures of the demo in which there is nothing to see, and what they say instead."""
+
+
+def test_every_figure_is_drawn(demo):
+    for file in sorted((ROOT / "workflow/rules").glob("paper.smk")):
+        names = re.search(r"FIGURES = \[(.*?)\]", file.read_text(), re.DOTALL).group(1)
+        for name in re.findall(r'"(\w+)"', names):
+            content = (results_of(demo) / f"figures/{name}.svg").read_text()
+            assert "<svg" in content
+            assert "no rows" not in content
+            assert {key for key, said in NOTICES.items() if said in content} == NOTICES.keys() & {name}
+
+
+def test_a_second_run_has_nothing_to_do(demo):
+    assert "Nothing to be done" in demo.run()
+
+
+def test_the_report_is_one_page_with_the_tables(demo):
+    demo.run("--report", "results/report.html")
+    page = (demo.folder / "results/report.html").read_text()
+    assert "kernelbench_fast_p" in page
+    assert Status.PASSED.value in page
