@@ -119,7 +119,7 @@ def test_run_hands_the_options_to_the_pipeline(tmp_path):
         (tmp_path / name).symlink_to(ROOT / name)
     script = "import sys; sys.argv[0] = 'hone'; from hone.cli import main; main()"
     command = [sys.executable, "-c", script, "run", "--experiment", "one_shot", "--limit", "2", "--dry-run"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     values = json.loads((tmp_path / "results/config/config.yaml").read_text())
     assert list(values["experiments"]) == ["one_shot"]

@@ -105,7 +105,7 @@ def test_a_job_waits_for_one_that_outlived_its_run(orphan):
         time.sleep(0.2)
         assert second.poll() is None
         Path("finish").touch()
-        assert second.wait(timeout=20) == 0
+        assert second.wait(timeout=200) == 0
     assert Path("written").read_text() == "first second "
     assert Path(LOG).read_text() == f"on {platform.node()}\n"
     assert not list(OUTPUT_LOCKS.iterdir())
@@ -117,7 +117,7 @@ def test_a_job_starts_when_that_one_is_killed(orphan):
         os.kill(int(process), signal.SIGKILL)
         assert int(second.stdout.readline()) == second.pid
         Path("finish").touch()
-        assert second.wait(timeout=20) == 0
+        assert second.wait(timeout=200) == 0
     assert Path("written").read_text() == "second "
     assert not list(OUTPUT_LOCKS.iterdir())
 

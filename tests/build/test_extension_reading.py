@@ -70,10 +70,10 @@ def test_everything_else_is_left_to_the_run(body):
 def test_what_grows_without_end_is_no_literal():
     doubled = "a0 = 'x'\n" + "".join(f"a{n + 1} = a{n} + a{n}\n" for n in range(60))
     empty = "a0 = ''\n" + "".join(f"a{n + 1} = a{n} + a{n}\n" for n in range(60))
-    started = time.monotonic()
+    started = time.process_time()
     assert literal(f"{doubled}def f():\n    load_inline('n', a60)") == []
     assert literal(f"{empty}def f():\n    load_inline('n', a60)") == [call_of("n", "")]
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_calls_after_except_are_wanted_only_if_something_failed():

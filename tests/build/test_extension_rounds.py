@@ -75,7 +75,7 @@ def test_a_module_without_refusals_runs_once(tmp_path, monkeypatch):
 
 
 def test_calls_of_a_module_are_built_side_by_side(tmp_path, monkeypatch):
-    barrier = threading.Barrier(2, timeout=30)
+    barrier = threading.Barrier(2, timeout=300)
     source = f"{IMPORTS}load_inline('a', 'int f();')\nload_inline('b', 'int g();')\n"
     found, _ = built(tmp_path, monkeypatch, source, lambda call: barrier.wait() < 0)
     assert list(found.extensions.values()) == ["a.so", "b.so"]

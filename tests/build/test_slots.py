@@ -58,7 +58,7 @@ def test_a_process_that_is_killed_gives_its_slot_back(monkeypatch, tmp_path):
             time.sleep(0.1)
             assert not waiting.done()
             holder.kill()
-            waiting.result(timeout=10)
+            waiting.result(timeout=100)
 
 
 def test_waiting_for_a_slot_is_no_time_of_the_compiler(monkeypatch, tmp_path):

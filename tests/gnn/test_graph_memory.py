@@ -36,7 +36,7 @@ print(info.num_edges, peak_resident_bytes() - before)
 def measured(folder):
     ended = subprocess.run(
         [sys.executable, "-c", MEASURED, json.dumps(LIKE), str(folder)],
-        capture_output=True, text=True, check=True, timeout=120,
+        capture_output=True, text=True, check=True, timeout=600,
     )  # fmt: skip
     num_edges, grown_bytes = map(int, ended.stdout.split())
     return num_edges, grown_bytes
