@@ -33,6 +33,11 @@ onstart:
     if not workflow.touch:
         check_planned_jobs()
     remember(CONFIGS, RUN)
+    # Snakemake 9.27 looks for jobs to start a second after each look, and again after each finished job, for ever: some
+    # 40 times a second after 100 jobs, beside kernels that are timed. Without the limit of jobs a second, it looks when
+    # a job ends. A cluster keeps the limit.
+    if workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None
     # Where nobody else runs, jobs in Slurm's queue are those of a run that was killed.
     if run_lock:
         cancel_orphans(Path.cwd())

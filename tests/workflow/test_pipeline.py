@@ -126,3 +126,12 @@ def test_deleted_results_come_back_from_the_store(pipeline):
     shutil.rmtree(pipeline.folder / "results")
     pipeline.run(*TABLES)
     assert {trace.solution: trace.judged_at for trace in traces(pipeline, "one")} == before
+
+
+def test_snakemake_looks_for_jobs_to_start_when_one_has_ended(pipeline):
+    """And not by the clock as well, more often with each job: that takes the cores on which kernels are timed."""
+    shutil.rmtree(pipeline.folder / "results")
+    output = pipeline.run("--verbose", *TABLES)
+    jobs = sum(pipeline.jobs(output).values())
+    assert jobs > 20
+    assert output.count("Ready jobs: ") <= 2 * jobs
