@@ -228,7 +228,7 @@ def test_a_solution_of_the_results_is_judged_by_its_id(hone, definition, tmp_pat
 
 def test_several_kernels_have_a_verdict_each_in_their_order(hone, definition, tmp_path):
     known = definition.model_copy(update={"name": "miniature/level1/1_Bias", "source": "miniature"})
-    write_records(Path("results/definitions/miniature/level1.jsonl"), [known])
+    write_records(Path("results/config/definitions/miniature/level1.jsonl"), [known])
     for name in ("b.cu", "a.cu"):
         Path(name).write_text(f"// definition: {known.name}\nno C++ {name}\n")
     status, out, err = hone("judge", "b.cu", "a.cu", "--config", config(tmp_path))
