@@ -9,9 +9,9 @@ import torch
 from hone.errors import ConfigError
 from hone.operators import Operator, Replacement, read_replacements
 from hone.operators.check import COLUMNS, check, compare, compiled_function, disagreements
-from hone.operators.replacement import CompiledFunction, read_compiled
 from hone.operators.values import ReferenceCalls
 from hone.records import Tolerance
+from hone.sources.extraction.replacement import CompiledFunction, read_compiled
 from tests.operators.kernels import (
     MERGE_DEFINITION,
     NORM_DEFINITION,

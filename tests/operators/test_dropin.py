@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from hone.operators import OperatorError, Replacement, replaced
-from hone.operators.replacement import Limit
+from hone.sources.extraction.replacement import Limit
 from tests.operators.kernels import MERGE_DEFINITION, NORM_DEFINITION, SILU_DEFINITION, SILU_WORKLOADS
 
 PACKAGE = """

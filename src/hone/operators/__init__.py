@@ -9,6 +9,6 @@ Imports PyTorch when an operator is made, not before.
 from hone.operators.contract import Contract, OperatorError
 from hone.operators.dropin import Counts, replaced
 from hone.operators.operator import Operator
-from hone.operators.replacement import Replacement, read_replacements
+from hone.sources.extraction.replacement import Replacement, read_replacements
 
 __all__ = ["Contract", "Counts", "Operator", "OperatorError", "Replacement", "read_replacements", "replaced"]

@@ -9,7 +9,7 @@ from typing import Any
 from hone.operators.contract import OperatorError
 from hone.operators.native import ALIGNMENT_BYTES
 from hone.operators.operator import Operator
-from hone.operators.replacement import Replacement
+from hone.sources.extraction.replacement import Replacement
 
 REQUIRED = inspect.Parameter.empty
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -19,9 +19,9 @@ from hone.operators.binding import Binding
 from hone.operators.contract import OperatorError
 from hone.operators.dropin import Counts, original_of, stand_in
 from hone.operators.operator import Operator
-from hone.operators.replacement import CompiledFunction, Replacement
 from hone.operators.values import ReferenceCalls, copied, written
 from hone.records import Tolerance, Workload
+from hone.sources.extraction.replacement import CompiledFunction, Replacement
 
 COLUMNS = (
     "kernel", "kernel_set", "solution", "workload", "dtype", "held_out", "against", "max_abs_error", "agrees", "detail",

@@ -23,7 +23,7 @@ from typing import Any, Self
 from hone.operators.binding import Binding
 from hone.operators.contract import OperatorError
 from hone.operators.operator import Operator
-from hone.operators.replacement import Replacement
+from hone.sources.extraction.replacement import Replacement
 
 Function = Callable[..., Any]
 _lock = threading.RLock()

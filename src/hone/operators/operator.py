@@ -15,8 +15,8 @@ from typing import Any
 
 from hone.operators.contract import Contract, OperatorError
 from hone.operators.native import NativeLibrary
-from hone.operators.replacement import Replacement
 from hone.records import Build, Definition, Solution, Workload, digest
+from hone.sources.extraction.replacement import Replacement
 
 NAMESPACE = "hone"
 _registered: dict[str, Any] = {}

@@ -10,8 +10,8 @@ from hone.files import read_all, read_records
 from hone.operators.choice import KERNEL_SETS, KernelChoice
 from hone.operators.contract import OperatorError
 from hone.operators.operator import Operator
-from hone.operators.replacement import read_compiled, read_replacements
 from hone.records import Definition, Workload
+from hone.sources.extraction.replacement import read_compiled, read_replacements
 from hone.sources.workloads import group
 
 

@@ -14,8 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from hone.errors import SourceError
 from hone.launcher import C_TYPES, HALF_TYPES
-from hone.operators.replacement import Replacement
 from hone.records import Language, Tolerance
+from hone.sources.extraction.replacement import Replacement
 
 PRODUCT = re.compile(r"(?P<factor>\d+) \* (?P<axis>[a-z]\w*)")
 FLOATING = ("float16", "bfloat16", "float32")
