@@ -58,7 +58,10 @@ def test_housekeeping_is_left_out_and_warnings_are_not(printed):
     quiet = [
         record(event, "x") for event in (LogEvent.JOB_FINISHED, LogEvent.RESOURCES_INFO, LogEvent.WORKFLOW_STARTED)
     ]
-    quiet += [record(message=text) for text in ("Select jobs to execute...", "host: here", "Building DAG of jobs...")]
+    quiet += [
+        record(message=text)
+        for text in ("Select jobs to execute...", "host: here", "Building DAG of jobs...", "Touching output file a.")
+    ]
     assert printed(*quiet) == ""
     assert printed(record(message="host: gone", level=logging.WARNING)) == "host: gone\n"
     assert printed(record(message="Nothing to be done")) == "Nothing to be done\n"

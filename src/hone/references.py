@@ -37,7 +37,7 @@ def check_references(settings: Settings) -> None:
     """
     for field, folder in _folders(settings):
         if not Path(folder).is_dir():
-            remedy = "correct the path, which counts from the folder that the command runs in"
+            remedy = "make the folder or correct the path, which counts from where the command runs"
             raise ConfigError(f"no such folder: {folder}", where=field, remedy=remedy)
     for name, experiment in settings.experiments.items():
         for model in experiment.models:

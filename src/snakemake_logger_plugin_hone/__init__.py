@@ -24,7 +24,7 @@ HOUSEKEEPING = (
 )
 NOISE = re.compile(
     "host: |Building DAG|Using shell|Provided |Rules claiming|Conda environments: ignored|Select jobs|Execute |"
-    "Assuming unrestricted|Updating |Activating conda"
+    "Assuming unrestricted|Updating |DAG of jobs|Touching |Activating conda"
 )
 
 
