@@ -251,7 +251,7 @@ def show(
     run: Annotated[str, typer.Argument(help="A folder of results/.")] = DEFAULT_RUN.name,
 ) -> None:
     """Print the table of fast_p of a run."""
-    from hone.analysis.show import show as show_tables
+    from hone.tables.show import show as show_tables
 
     show_tables(RESULTS / run / "tables")
 
@@ -263,8 +263,8 @@ def repeatability(
     output: Annotated[Path, typer.Option(help="The table to write; its .md twin comes beside it.")],
 ) -> None:
     """Compare the speedups of the same solutions judged twice."""
-    from hone.analysis.repeatability import compare, write
     from hone.code import commit
+    from hone.tables.judge_repeatability import compare, write
 
     found = compare(first, second, commit())
     write(found, output)
@@ -274,13 +274,15 @@ def repeatability(
 
 @app.command(rich_help_panel=PROJECT)
 def generated() -> None:
-    """Write the generated files: the config's schema and the pages of docs/records."""
+    """Write what is generated from the code: the config's JSON schema, docs/records and docs/tables.md."""
     from hone.config import json_schema
     from hone.docs import write_pages
     from hone.files import write_text
+    from hone.tables.docs import tables_page
 
     write_text(Path("config/schema/config.schema.json"), json_schema())
     write_pages(Path("docs/records"))
+    write_text(Path("docs/tables.md"), tables_page())
 
 
 def main() -> None:

@@ -1,16 +1,12 @@
 """A small made-up run of Astra: kernels, suites and verdicts that are put together version by version."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hone.analysis.astra import Astra
 from hone.analysis.bandwidth import CopyBandwidths
-from hone.analysis.paper_numbers import Matcher, PaperNumbers, read_published
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import RunRecords
-from hone.analysis.stage import make_tables
-from hone.analysis.tables import Context
 from hone.config import Settings, load, model_slug
 from hone.records import (
     Argument,
@@ -30,6 +26,8 @@ from hone.records import (
     Workload,
     digest,
 )
+from hone.tables.run import Run
+from hone.tables.stages import make_tables, run_of
 
 from .world import COPIES, PUBLISHED, answer
 
@@ -213,19 +211,17 @@ class Kit:
             answers=self.answers,
         )
 
-    def astra(self, **gb_per_s: float) -> Astra:
+    def run(self, **gb_per_s: float) -> Run:
         """What the tables are made of; `gb_per_s` are measured copy bandwidths by device, `_` for a space."""
-        context = Context(
-            self.settings, Provenance.of(self.settings, "abc123"),
-            Matcher(self.settings, PaperNumbers(read_published(PUBLISHED))),
-        )  # fmt: skip
+        provenance = Provenance.of(self.settings, "abc123")
+        known = {"published_dir": PUBLISHED, "copy_bandwidths": COPIES}
         measured = {name.replace("_", " "): value for name, value in gb_per_s.items()}
-        return Astra.of(context, self.records(), CopyBandwidths(measured))
+        made = run_of(self.settings, self.records(), provenance, **known)
+        return replace(made, bandwidths=CopyBandwidths(measured))
 
     def make(self, folder: Path) -> Path:
         """Write the tables and return their folder."""
-        provenance = Provenance.of(self.settings, "abc123")
-        make_tables(self.settings, self.records(), provenance, folder, published_dir=PUBLISHED, copy_bandwidths=COPIES)
+        make_tables(self.run(), folder, folder / "pages")
         return folder
 
 

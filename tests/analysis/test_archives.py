@@ -6,10 +6,10 @@ import pytest
 
 from hone.analysis.archives import CAUSES, agrees, cause, pairs
 from hone.analysis.frames import CATEGORY
-from hone.analysis.render import read_table
 from hone.config import load
 from hone.records import AsPublished, ClaimedVerdict, Status
 
+from .tables import read_table
 from .world import ARCHIVE, COMPARED, World, definition, settings_for
 
 PROBLEM, OTHER = "mini/level1/1_problem", "mini/level1/2_problem"

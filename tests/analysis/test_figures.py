@@ -14,19 +14,19 @@ import pytest
 from matplotlib.colors import to_rgb
 from rich.console import Console
 
-from hone.analysis.astra_tables import round_rows
-from hone.analysis.figures import draw, table_of
 from hone.analysis.frames import CATEGORIES
 from hone.analysis.kernelbench_figures import OUTCOMES
 from hone.analysis.plotting import spaced
-from hone.analysis.render import caption, read_table, to_frame
-from hone.analysis.show import show
-from hone.analysis.stage import FIGURE_NAMES, TABLE_NAMES, make_figures, write_summary
 from hone.errors import RecordError
 from hone.records import Status
+from hone.tables.registry import FIGURES, TABLES, caption_of
+from hone.tables.show import show
+from hone.tables.stages import draw, make_figures
+from hone.tables.summary import write_summary
 
 from .rounds import Kit, kernel
 from .rounds import settings_for as rounds_settings
+from .tables import frame_of, read_table, table_of
 from .world import World, settings_for
 
 LIMIT_BYTES = 100_000
@@ -35,7 +35,7 @@ LIMIT_BYTES = 100_000
 @pytest.fixture(scope="module")
 def figures(tables, tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
-    assert [path.name for path in make_figures(tables, folder)] == [f"{name}.svg" for name in FIGURE_NAMES]
+    assert [path.name for path in make_figures(tables, folder)] == [f"{name}.svg" for name in FIGURES]
     return folder
 
 
@@ -46,7 +46,7 @@ def texts(path):
 
 def test_drawn_twice_is_the_same_to_the_byte(tables, figures, tmp_path):
     make_figures(tables, tmp_path)
-    for name in FIGURE_NAMES:
+    for name in FIGURES:
         for kind in ("svg", "pdf"):
             first = (figures / f"{name}.{kind}").read_bytes()
             assert first == (tmp_path / f"{name}.{kind}").read_bytes()
@@ -64,7 +64,7 @@ def test_another_process_writes_the_same_bytes(tables, figures, tmp_path):
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
 
-@pytest.mark.parametrize("name", FIGURE_NAMES)
+@pytest.mark.parametrize("name", FIGURES)
 def test_files_are_small_and_letters_are_outlines(figures, name):
     assert (figures / f"{name}.svg").stat().st_size < LIMIT_BYTES
     assert (figures / f"{name}.pdf").stat().st_size < LIMIT_BYTES
@@ -77,7 +77,7 @@ def test_files_are_small_and_letters_are_outlines(figures, name):
     assert set(used) <= known
 
 
-@pytest.mark.parametrize("name", FIGURE_NAMES)
+@pytest.mark.parametrize("name", FIGURES)
 def test_names_are_readable_and_recorded_stays_recorded(figures, name):
     shown = " ".join(texts(figures / f"{name}.svg"))
     if name != "judge_cost" and not name.startswith(("salient_", "gnn_")):  # the others have a model's name
@@ -167,10 +167,12 @@ def test_ticks_that_would_touch_are_left_out():
     assert spaced([1.0]) == [1.0]
 
 
-def test_a_table_without_rows_says_so(tmp_path):
+def test_tables_without_rows_have_no_figures_no_pages_and_no_place_in_the_summary(tmp_path):
     World(settings_for({1: 4}, one={}), []).make(tmp_path)
-    for path in make_figures(tmp_path, tmp_path):
-        assert "no rows" in texts(path)
+    assert make_figures(tmp_path, tmp_path / "figures") == []
+    assert list((tmp_path / "figures").iterdir()) == list((tmp_path / "pages").iterdir()) == []
+    write_summary(tmp_path, tmp_path / "figures", tmp_path / "summary.md")
+    assert (tmp_path / "summary.md").read_text(encoding="utf-8") == "# Results\n\nNothing was measured yet.\n"
 
 
 def test_figures_need_their_tables(tmp_path):
@@ -182,9 +184,10 @@ def test_summary_lists_everything_with_links_that_exist(tables, figures, tmp_pat
     page = tmp_path / "pages" / "summary.md"
     write_summary(tables, figures, page)
     links = re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
-    assert len(links) == 2 * len(TABLE_NAMES) + 2 * len(FIGURE_NAMES)
+    assert len(set(links)) == 2 * len(TABLES) + 2 * len(FIGURES)
+    assert page.read_text(encoding="utf-8").index("- ") < page.read_text(encoding="utf-8").index("## Tables")
     assert all((page.parent / link).is_file() for link in links)
-    assert all(caption(name) in page.read_text(encoding="utf-8") for name in FIGURE_NAMES)
+    assert all(caption_of(name) in page.read_text(encoding="utf-8") for name in FIGURES)
 
 
 def test_summary_links_the_trajectory_pages(tables, figures, tmp_path):
@@ -214,7 +217,7 @@ def test_the_winner_so_far_is_the_suite_s_choice_and_not_the_best_by_luck():
     kit.start("multi")
     kit.add("multi", 1, 1.5, 1.1)
     kit.add("multi", 2, 1.2, 3.0)
-    (axis,) = draw("astra_trajectory", to_frame("astra_rounds", round_rows(kit.astra()))).axes
+    (axis,) = draw("astra_trajectory", frame_of("astra_rounds", kit.run())).axes
     (step,) = [line for line in axis.lines if line.get_drawstyle() == "steps-post"]
     assert list(step.get_ydata()) == pytest.approx([1.0, 1.1, 1.1])
 
@@ -227,14 +230,14 @@ def test_a_trajectory_without_all_evaluations_shows_its_suite_and_says_so():
         kit.add(name, 1, 1.5, 1.1)
         kit.add(name, 2, 1.2, None if name == "multi" else 3.0)
         kit.add(name, 3, Status.WRONG_VALUE, None if name == "multi" else Status.WRONG_VALUE)
-    (axis,) = draw("astra_trajectory", to_frame("astra_rounds", round_rows(kit.astra()))).axes
+    (axis,) = draw("astra_trajectory", frame_of("astra_rounds", kit.run())).axes
     shown = {line.get_label(): list(line.get_ydata()) for line in axis.lines}
     assert shown["multi: recorded/demo, on the suite"] == pytest.approx([1.0, 1.5, 1.2])
     assert shown["every: recorded/demo"] == pytest.approx([1.0, 1.1, 3.0])
     assert "no verdict, or no credited time" not in shown
     assert axis.get_ylabel() == "speedup on all workloads or the suite"
     kit.settings.experiments.pop("every")
-    (axis,) = draw("astra_trajectory", to_frame("astra_rounds", round_rows(kit.astra()))).axes
+    (axis,) = draw("astra_trajectory", frame_of("astra_rounds", kit.run())).axes
     assert axis.get_ylabel() == "speedup on the suite"
 
 

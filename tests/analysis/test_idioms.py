@@ -2,10 +2,10 @@
 
 import pytest
 
-from hone.analysis.idioms import as_expected
-from hone.analysis.render import read_table
 from hone.records import Clock, Performance, Status, Timing
+from hone.tables.judge_idioms import as_expected
 
+from .tables import read_table
 from .world import World, definition, settings_for
 
 

@@ -5,13 +5,13 @@ import math
 import pytest
 from matplotlib.container import ErrorbarContainer
 
-from hone.analysis.figures import draw
-from hone.analysis.kernels import amdahl, kernel_rows
 from hone.analysis.metrics import geometric_ratio_interval
-from hone.analysis.render import to_frame
-from hone.analysis.schema import TABLES
 from hone.records import KernelUse, OperatorShare, SelectionReason
+from hone.tables.gnn_kernels import amdahl
+from hone.tables.registry import TABLES
+from hone.tables.stages import draw
 
+from .tables import frame_of, rows_of
 from .trainings import Trainings, kernel_time
 
 OPERATOR = "sample_neighbours"
@@ -46,7 +46,7 @@ def tried(made, *epochs_s, uses=None, **changes):
 
 def test_leading_columns_are_the_design_s():
     design = "operator baseline_us selected_us speedup share predicted_gain measured_gain"
-    assert list(TABLES["gnn_kernels"].columns[:7]) == design.split()
+    assert list(TABLES["gnn_kernels"].columns)[:7] == design.split()
 
 
 def test_amdahl_s_law():
@@ -58,7 +58,7 @@ def test_amdahl_s_law():
 
 def test_the_gain_of_an_epoch_stands_beside_the_prediction(made):
     tried(made)
-    (row,) = kernel_rows(made.salient())
+    (row,) = rows_of("gnn_kernels", made.run())
     assert (row["operator"], row["baseline_us"], row["selected_us"], row["speedup"]) == (OPERATOR, 8.0, 2.0, 4.0)
     assert (row["preparation_share"], row["share"]) == (0.5, 0.5)
     assert row["predicted_gain"] == pytest.approx(amdahl(0.5, 4.0)) == pytest.approx(1.6)
@@ -81,7 +81,7 @@ def processes(made, usual, own, *, in_turns=False):
         told = {"training": "usual", "trained_at": f"2026-01-01T00:00:{first:02}+00:00"}
         made.train("pipelined", *(builtin_s * part for part in noise), **told, **common)
         tried(made, *(own_s * part for part in noise), trained_at=f"2026-01-01T00:00:{then:02}+00:00", **common)
-    (row,) = kernel_rows(made.salient())
+    (row,) = rows_of("gnn_kernels", made.run())
     return row
 
 
@@ -120,7 +120,7 @@ def test_turns_are_by_time_and_not_by_seed(made):
             made.train("pipelined", epoch_s, training="usual", **place, **told)
         else:
             tried(made, epoch_s, **place, **told)
-    (row,) = kernel_rows(made.salient())
+    (row,) = rows_of("gnn_kernels", made.run())
     assert (row["measured_low"], row["measured_high"]) == pytest.approx((1.25, 1.25))
 
 
@@ -130,7 +130,7 @@ def test_processes_that_ended_in_the_same_second_are_no_turns(made):
         common = {"seed": seed, "workers": 1, "blocked": 0.5}
         made.train("pipelined", epoch_s, training="usual", **common)
         tried(made, 0.8 * epoch_s, **common)
-    (row,) = kernel_rows(made.salient())
+    (row,) = rows_of("gnn_kernels", made.run())
     assert row["measured_low"] < 1 < row["measured_high"]
 
 
@@ -144,7 +144,7 @@ def test_the_builtin_beside_the_builtin_claims_nothing(made, own_s):
         if run.kernels == "selected":
             told = {"kernel_uses": (use("builtin", "the campaign selected none"),)}
             made.trainings[place] = run.model_copy(update=told)
-    table = to_frame("gnn_kernels", kernel_rows(made.salient()))
+    table = frame_of("gnn_kernels", made.run())
     claims = [name for name in table.columns if "gain" in name or name.startswith("measured_")]
     assert len(claims) == 6
     assert table[[*claims, "speedup", "selected_us"]].isna().all(axis=None)
@@ -157,7 +157,7 @@ def test_what_is_hidden_behind_the_steps_gains_nothing(made):
     made.trainings.clear()
     made.train("pipelined", 1.0, training="usual", blocked=0.02, workers=4)
     tried(made, workers=4)
-    (row,) = kernel_rows(made.salient())
+    (row,) = rows_of("gnn_kernels", made.run())
     assert row["share"] == pytest.approx(0.25), "four threads prepare: half a second each, half of it the operator's"
     assert row["predicted_gain"] == row["most_gain"] == pytest.approx(1 / 0.98)
 
@@ -166,17 +166,17 @@ def test_a_kernel_that_fell_back_has_a_row_that_says_so(made):
     tried(made, uses=(use("fell_back", "it crashed: SIGSEGV"),))
     tried(made, seed=1)
     made.train("pipelined", 1.0, 1.0, training="usual", blocked=0.5, workers=1, seed=1)
-    (row,) = kernel_rows(made.salient())
+    (row,) = rows_of("gnn_kernels", made.run())
     assert (row["used"], row["why"]) == ("fell_back; selected", "it crashed: SIGSEGV")
     assert row["predicted_gain"] == pytest.approx(1.6), "what it would have gained"
-    assert "measured_gain" not in row and "preparation_gain" not in row, "a process ran the builtin"
+    assert math.isnan(row["measured_gain"]) and math.isnan(row["preparation_gain"]), "a process ran the builtin"
 
 
 def test_an_operator_of_the_cpu_is_looked_up_by_the_cpu_that_ran_it(made):
     """A training on a GPU that samples on a CPU."""
     made.selections = [chosen("a CPU"), chosen(selected_us=1.0)]
     tried(made, uses=(use(where="a CPU"),))
-    first, rest = kernel_rows(made.salient())
+    first, rest = rows_of("gnn_kernels", made.run())
     assert (first["speedup"], first["device"]) == (4.0, "Test GPU")
     assert (rest["speedup"], rest["gpus"]) == (8.0, 0)
 
@@ -184,23 +184,23 @@ def test_an_operator_of_the_cpu_is_looked_up_by_the_cpu_that_ran_it(made):
 def test_where_the_builtin_was_chosen_nothing_is_promised(made):
     made.selections = [chosen(used="builtin", reason="nothing faster")]
     tried(made, uses=(use("builtin", "the campaign selected none"),))
-    (row,) = kernel_rows(made.salient())
-    assert math.isnan(row["predicted_gain"]) and row["speedup"] is None and row["selected_us"] is None
+    (row,) = rows_of("gnn_kernels", made.run())
+    assert math.isnan(row["predicted_gain"]) and math.isnan(row["speedup"]) and math.isnan(row["selected_us"])
     assert (row["used"], row["why"]) == ("builtin", "the campaign selected none")
-    assert "measured_gain" not in row
+    assert math.isnan(row["measured_gain"])
     assert (row["builtin_epoch_s"], row["epoch_s"], row["same_losses"]) == (1.0, 0.8, "yes"), "what was seen stays"
 
 
 def test_choices_without_a_training_and_trainings_without_a_choice_have_rows(made):
     made.selections = [chosen("Other GPU"), chosen(operator="gather")]
     tried(made, uses=(use("builtin", "nothing was selected for Test GPU, only for Other GPU"),))
-    first, *rest = kernel_rows(made.salient())
+    first, *rest = rows_of("gnn_kernels", made.run())
     assert first["training"] == "tried" and math.isnan(first["predicted_gain"])
     assert [(row["operator"], row["device"], row["gpus"]) for row in rest] == [
         (OPERATOR, "Other GPU", 0), ("gather", "Test GPU", 0),
     ]  # fmt: skip
     assert {row["why"] for row in rest} == {"no training of this config runs it on this machine"}
-    assert len(to_frame("gnn_kernels", [first, *rest])) == 3
+    assert len(rest) == 2
 
 
 def test_an_operator_of_the_device_system_has_its_share_of_all_kernels(made):
@@ -210,7 +210,7 @@ def test_an_operator_of_the_device_system_has_its_share_of_all_kernels(made):
     made.train("device", 1.0, 1.0, training="usual", workers=1)
     tried_with = use().model_copy(update={"operator": name})
     made.train("device", 0.8, 0.8, training="tried", workers=1, kernels="selected", kernel_uses=(tried_with,))
-    (row,) = kernel_rows(made.salient())
+    (row,) = rows_of("gnn_kernels", made.run())
     assert math.isnan(row["share"]) and math.isnan(row["predicted_gain"])
     place = {"dataset": "small", "training": "usual", "share": 0.2}
     made.rooflines = [
@@ -219,8 +219,8 @@ def test_an_operator_of_the_device_system_has_its_share_of_all_kernels(made):
         kernel_time(f"{name}, layer 2", **place | {"training": "other"}),
         kernel_time(f"{name}, layer 2", **place | {"device": "Other GPU"}),
     ]  # fmt: skip
-    (row,) = kernel_rows(made.salient())
-    assert row["share"] == pytest.approx(0.4) and "most_gain" not in row
+    (row,) = rows_of("gnn_kernels", made.run())
+    assert row["share"] == pytest.approx(0.4) and math.isnan(row["most_gain"])
     assert row["predicted_gain"] == pytest.approx(amdahl(0.4, 4.0))
     assert row["measured_gain"] == pytest.approx(1.25)
 
@@ -230,14 +230,14 @@ def test_an_operator_of_the_device_system_has_its_share_of_all_kernels(made):
 )  # fmt: skip
 def test_only_the_same_training_is_a_reference(made, changes):
     tried(made, **changes)
-    (row,) = kernel_rows(made.salient())
-    assert "measured_gain" not in row and "reference" not in row
+    (row,) = rows_of("gnn_kernels", made.run())
+    assert math.isnan(row["measured_gain"]) and row["reference"] == ""
     assert row["speedup"] == 4.0
 
 
 def test_whiskers_stand_where_several_processes_were_compared(made):
     processes(made, [1.0, 1.4, 0.9], [0.8, 1.3, 0.95])
-    _, epoch = draw("gnn_kernels", to_frame("gnn_kernels", kernel_rows(made.salient()))).axes
+    _, epoch = draw("gnn_kernels", frame_of("gnn_kernels", made.run())).axes
     assert sum(isinstance(each, ErrorbarContainer) for each in epoch.containers) == 1
 
 
@@ -245,7 +245,7 @@ def test_other_losses_are_named(made):
     run = tried(made)
     epochs = (*run.epochs[:-1], run.epochs[-1].model_copy(update={"loss": 0.123}))
     made.trainings[-1] = run.model_copy(update={"epochs": epochs})
-    (row,) = kernel_rows(made.salient())
+    (row,) = rows_of("gnn_kernels", made.run())
     assert row["same_losses"] == "no"
 
 
@@ -255,7 +255,7 @@ def test_the_figure_has_a_row_for_each_and_draws_kernels_that_did_not_run_light(
     made.selections.append(chosen("Other GPU").model_copy(update=nothing))  # is not drawn
     tried(made)
     tried(made, training="fallen", uses=(use("fell_back", "gone"),))
-    figure = draw("gnn_kernels", to_frame("gnn_kernels", kernel_rows(made.salient())))
+    figure = draw("gnn_kernels", frame_of("gnn_kernels", made.run()))
     alone, epoch = figure.axes
     assert [text.get_text().split("\n")[1] for text in alone.get_yticklabels()] == [
         "small, tried", "small, fallen", "no training",
@@ -272,3 +272,9 @@ def test_the_figure_has_a_row_for_each_and_draws_kernels_that_did_not_run_light(
     assert not any(isinstance(each, ErrorbarContainer) for each in epoch.containers), "one process a side"
     made.make(tmp_path)
     assert "Kernels of a campaign" in (tmp_path / "gnn_kernels.md").read_text()
+
+
+def test_a_gain_without_an_interval_is_no_finding(made):
+    tried(made)
+    table = TABLES["gnn_kernels"]
+    assert "cannot be told from noise" in table.finding(table.rows(made.run()))

@@ -5,11 +5,10 @@ import math
 import pandas as pd
 import pytest
 
-from hone.analysis.repeatability import compare, write
-from hone.analysis.schema import TABLES
 from hone.errors import RecordError
 from hone.files import write_records
 from hone.records import Status
+from hone.tables.judge_repeatability import TABLE, compare, write
 
 from .world import settings_for, trace
 
@@ -44,7 +43,7 @@ def test_the_spread_is_that_of_the_ratios(results):
     assert found.spreads[0].median == pytest.approx(math.log(1.1))
     assert math.log(1.1) < found.spreads[0].percentile_95 <= math.log(1.2)
     assert len(found.rows) == 2 * 3 * 2
-    assert [row["run"] for row in found.rows[:2]] == [1, 2]
+    assert [row.run for row in found.rows[:2]] == [1, 2]
     # Which run comes first makes no difference to how far they are apart.
     for turned, spread in zip(compare(second, first).spreads, found.spreads, strict=True):
         assert (turned.median, turned.percentile_95) == pytest.approx((spread.median, spread.percentile_95))
@@ -55,7 +54,7 @@ def test_pairs_need_the_same_experiment_and_both_times(results):
     second = results("b", judged("s", 3.0, SECOND), judged("t", Status.WRONG_VALUE, SECOND))
     results("b", judged("u", 2.0, SECOND), experiment="two")
     found = compare(first, second)
-    assert {row["solution"] for row in found.rows} == {"s"}
+    assert {row.solution for row in found.rows} == {"s"}
     assert found.changed == ["mini/level1/1_problem t: first passed, then wrong_value"]
     assert found.single == 2
     assert any("1 pairs have different verdicts" in line for line in found.summary())
@@ -65,7 +64,7 @@ def test_a_verdict_out_of_the_same_store_is_no_second_measurement(results):
     first = results("a", judged("s", 2.0), judged("t", 2.0))
     second = results("b", judged("s", 2.0), judged("t", 3.0, SECOND))
     found = compare(first, second)
-    assert (found.same, {row["solution"] for row in found.rows}) == (1, {"t"})
+    assert (found.same, {row.solution for row in found.rows}) == (1, {"t"})
     with pytest.raises(RecordError, match="store"):
         compare(first, first)
 
@@ -85,7 +84,7 @@ def test_the_table_and_its_twin_are_written(results, tmp_path):
     found = compare(results("a", judged("s", 2.0)), results("b", judged("s", 2.2, SECOND)), "abc")
     write(found, tmp_path / "out/repeat.csv")
     table = pd.read_csv(tmp_path / "out/repeat.csv")
-    assert tuple(table.columns) == TABLES["judge_repeatability"].columns
+    assert list(table.columns) == list(TABLE.columns)
     assert table["speedup"].tolist() == pytest.approx([2.0, 2.2] * 2)
     assert set(table["commit"]) == {"abc"}
     text = (tmp_path / "out/repeat.md").read_text()

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from hone.analysis.render import read_table
-from hone.analysis.salient_accuracy import FULL, MEAN, inference_rows, model_rows
+from hone.analysis.salient_accuracy import FULL, MEAN
 
+from .tables import read_table, rows_of
 from .test_salient_tables import row_of
 from .trainings import Trainings, graph
 
@@ -15,7 +15,7 @@ def test_each_seed_has_a_row_and_the_mean_one_more():
     made = Trainings()
     for seed, right in enumerate((900, 910, 920)):
         made.infer(made.train("pipelined", 1.0, seed=seed), f20_20_20=right)
-    rows = inference_rows(made.salient())
+    rows = rows_of("salient_inference", made.run())
     assert [row["seed"] for row in rows] == ["0", "1", "2", MEAN]
     assert [row["accuracy"] for row in rows] == pytest.approx([0.90, 0.91, 0.92, 0.91])
     assert rows[-1]["accuracy_std"] == pytest.approx(0.01)
@@ -30,7 +30,7 @@ def test_sampled_inference_is_held_against_the_full_neighbourhood_seed_by_seed()
     made = Trainings()
     for seed, (sampled, full) in enumerate(((900, 903), (910, 909))):
         made.infer(made.train("pipelined", 1.0, seed=seed), f20_20_20=sampled, full=full)
-    rows = inference_rows(made.salient())
+    rows = rows_of("salient_inference", made.run())
     differences = [row["difference_points"] for row in rows if row["fanout"] == "20,20,20"]
     assert differences == pytest.approx([-0.3, 0.1, -0.1])
     assert all(row["difference_points"] == pytest.approx(0) for row in rows if row["fanout"] == FULL)
@@ -41,7 +41,7 @@ def test_several_sampler_seeds_are_one_accuracy_of_a_training():
     run = made.train("pipelined", 1.0)
     made.infer(run, f5_5=800)
     made.infer(run, f5_5=820)
-    rows = inference_rows(made.salient())
+    rows = rows_of("salient_inference", made.run())
     assert [(row["seed"], row["accuracy"], row["inference_seeds"]) for row in rows] == [
         ("0", pytest.approx(0.81), 2),
         (MEAN, pytest.approx(0.81), 2),
@@ -55,7 +55,7 @@ def test_models_are_held_against_full_batch_training_by_the_most_exact_inference
         made.infer(made.train("pipelined", 1.0, seed=seed), f5_5=990, f20_20_20=900 + seed, full=905 + seed)
         whole = made.train("full_batch", 1.0, seed=seed, training="whole", fanouts=(), batch_size=0)
         made.infer(whole, full=910)
-    rows = model_rows(made.salient())
+    rows = rows_of("salient_models", made.run())
     sampled = row_of(rows, mode="sampled", seed=MEAN)
     assert (sampled["fanout"], sampled["accuracy"]) == (FULL, pytest.approx(0.9055))
     assert sampled["difference_points"] == pytest.approx(-0.45)
@@ -70,10 +70,10 @@ def test_the_same_training_s_full_batch_run_comes_first_and_a_wider_model_is_no_
     made.infer(sampled, full=900)
     for training, right, hidden in (("other", 950, 256), ("ladder", 901, 256)):
         made.infer(made.train("full_batch", 1.0, training=training, hidden=hidden), full=right)
-    found = row_of(model_rows(made.salient()), mode="sampled", seed="0")
+    found = row_of(rows_of("salient_models", made.run()), mode="sampled", seed="0")
     assert (found["reference"], found["difference_points"]) == ("ladder", pytest.approx(-0.1))
     made.trainings = [sampled, *(run.model_copy(update={"hidden": 512}) for run in made.trainings[1:])]
-    found = row_of(model_rows(made.salient()), mode="sampled", seed="0")
+    found = row_of(rows_of("salient_models", made.run()), mode="sampled", seed="0")
     assert found["reference"] == ""
     assert math.isnan(found["difference_points"])
 
@@ -83,19 +83,19 @@ def test_models_are_about_test_nodes_and_the_widest_fan_out_without_the_full_nei
     run = made.train("pipelined", 1.0)
     made.infer(run, split="valid", full=999)
     made.infer(run, f5_5=800, f20_20=810, f10_10=805)
-    rows = model_rows(made.salient())
+    rows = rows_of("salient_models", made.run())
     assert [(row["fanout"], row["accuracy"]) for row in rows] == [("20,20", 0.81)] * 2
-    assert {row["split"] for row in inference_rows(made.salient())} == {"valid", "test"}
+    assert {row["split"] for row in rows_of("salient_inference", made.run())} == {"valid", "test"}
 
 
 @pytest.mark.parametrize(("kind", "known"), [("ogb", True), ("papers100m_like", False)])
 def test_the_paper_s_accuracy_stands_beside_its_own_data_set_alone(kind, known):
     made = Trainings(graphs=[graph("papers", "papers100M", kind=kind)])
     made.infer(made.train("pipelined", 1.0, graph="papers", gpus=16), f5_5_5=600, f20_20_20=640, full=645)
-    rows = inference_rows(made.salient())
+    rows = rows_of("salient_inference", made.run())
     printed = [row["fanout"] for row in rows if not math.isnan(row.get("published", math.nan))]
     assert printed == (["20,20,20"] if known else [])
-    model = row_of(model_rows(made.salient()), seed=MEAN)
+    model = row_of(rows_of("salient_models", made.run()), seed=MEAN)
     assert model["published"] == pytest.approx(0.645 if known else math.nan, nan_ok=True)
 
 
@@ -103,8 +103,8 @@ def test_inference_without_its_training_keeps_its_accuracy():
     made = Trainings()
     made.infer(made.train("pipelined", 1.0), full=900)
     made.trainings = []
-    assert [row["accuracy"] for row in inference_rows(made.salient())] == [0.9, 0.9]
-    assert model_rows(made.salient())[0]["protocol"] == ""
+    assert [row["accuracy"] for row in rows_of("salient_inference", made.run())] == [0.9, 0.9]
+    assert rows_of("salient_models", made.run())[0]["protocol"] == ""
 
 
 def test_invariants_on_a_large_set(tables):
@@ -121,4 +121,4 @@ def test_invariants_on_a_large_set(tables):
 
 
 def test_nothing_in_gives_nothing():
-    assert inference_rows(Trainings().salient()) == model_rows(Trainings().salient()) == []
+    assert rows_of("salient_inference", Trainings().run()) == rows_of("salient_models", Trainings().run()) == []

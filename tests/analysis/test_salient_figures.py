@@ -5,12 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from hone.analysis.figures import draw, table_of
-from hone.analysis.render import read_table, to_frame
-from hone.analysis.salient_accuracy import inference_rows
+from hone.analysis.plotting import NothingToShow
 from hone.analysis.salient_curves import reach
-from hone.analysis.salient_tables import breakdown_rows, ladder_rows, scaling_rows, timeline_rows
+from hone.tables.stages import draw
 
+from .tables import frame_of, read_table, table_of
 from .trainings import Trainings, spans
 
 
@@ -108,15 +107,10 @@ def test_a_run_on_a_cpu_without_seeds_spans_or_published_numbers_is_drawn():
         run = made.train(system, 1.0, timeline=spans(serial=True))
         made.infer(run, f5_5=800)
     made.train("pipelined", 0.6, gpus=2)
-    found = made.salient()
-    for name, rows in (
-        ("salient_timeline", timeline_rows(found)),
-        ("salient_breakdown", breakdown_rows(found)),
-        ("salient_ladder", ladder_rows(found)),
-        ("salient_inference", inference_rows(found)),
-        ("salient_scaling", scaling_rows(found)),
-    ):
-        figure = draw(name, to_frame(name, rows))
+    found = made.run()
+    parts = ("timeline", "breakdown", "ladder", "inference", "scaling")
+    for name in (f"salient_{part}" for part in parts):
+        figure = draw(name, frame_of(name, found))
         titles = [axis.get_title(loc="left") for axis in figure.axes]
         assert not any("GPU" in title for title in titles), name
     assert figure.axes[0].get_xlabel() == "processes (log axis)"
@@ -125,7 +119,7 @@ def test_a_run_on_a_cpu_without_seeds_spans_or_published_numbers_is_drawn():
 def test_one_number_of_processes_is_no_scaling():
     made = Trainings(device="Test CPU")
     made.train("plain", 1.0)
-    rows = scaling_rows(made.salient())
-    assert [row["reference"] for row in rows] == ["1 process"]
-    (axis,) = draw("salient_scaling", to_frame("salient_scaling", rows)).axes
-    assert [text.get_text() for text in axis.texts] == ["one number of processes alone: nothing to compare"]
+    table = frame_of("salient_scaling", made.run())
+    assert table["reference"].tolist() == ["1 process"]
+    with pytest.raises(NothingToShow, match="one number of processes alone"):
+        draw("salient_scaling", table)

@@ -9,7 +9,11 @@ from hone.analysis.render import read_table, to_frame
 from hone.analysis.salient_tables import TIMELINE_BATCHES, breakdown_rows, ladder_rows, scaling_rows, timeline_rows
 from hone.analysis.schema import TABLES
 from hone.csv_table import write_table as write_trial_table
+from hone.analysis.csv_records import KernelTime, read_kernel_times
+from hone.tables.registry import TABLES
+from hone.tables.salient_timeline import TIMELINE_BATCHES
 
+from .tables import frame_of, read_table, rows_of
 from .trainings import Trainings, graph, kernel_time, spans
 
 PAPERS = [graph("papers", "papers100M", kind="papers100m_like")]
@@ -32,14 +36,14 @@ def row_of(rows, **wanted):
 @pytest.mark.parametrize("name", DESIGN)
 def test_leading_columns_are_the_design_s(name):
     leading = DESIGN[name].split()
-    assert list(TABLES[name].columns[: len(leading)]) == leading
+    assert list(TABLES[name].columns)[: len(leading)] == leading
 
 
 def test_the_breakdown_is_over_epochs_after_warm_up_of_all_seeds():
     made = Trainings()
     made.train("pipelined", 2.0, 4.0, blocked=0.25)
     made.train("pipelined", 3.0, seed=1, blocked=0.25)
-    (row,) = breakdown_rows(made.salient())
+    (row,) = rows_of("salient_breakdown", made.run())
     assert row["epoch_s"] == pytest.approx(3.0)
     assert row["epoch_std_s"] == pytest.approx(1.0)
     assert row["epoch_median_s"] == pytest.approx(3.0)
@@ -57,7 +61,7 @@ def test_a_run_that_is_all_warm_up_says_so():
     made = Trainings()
     run = made.train("plain", 2.0)
     made.trainings = [run.model_copy(update={"epochs": run.epochs[:1]})]
-    (row,) = breakdown_rows(made.salient())
+    (row,) = rows_of("salient_breakdown", made.run())
     assert (row["epoch_s"], row["epochs"], row["warmup_epochs"]) == (20.0, 1, 0)
     assert math.isnan(row["epoch_std_s"])
 
@@ -65,17 +69,17 @@ def test_a_run_that_is_all_warm_up_says_so():
 def test_a_run_without_an_epoch_has_no_time():
     made = Trainings()
     made.trainings = [made.train("plain", 2.0).model_copy(update={"epochs": ()})]
-    (row,) = breakdown_rows(made.salient())
+    (row,) = rows_of("salient_breakdown", made.run())
     assert row["epochs"] == 0
     assert math.isnan(row["epoch_s"])
-    assert ladder_rows(made.salient()) == []
+    assert rows_of("salient_ladder", made.run()) == []
 
 
 def test_the_paper_s_epoch_and_its_parts_stand_beside_a_graph_of_that_size():
     made = Trainings(graphs=PAPERS)
     for system in ("plain", "fast_sampler", "pipelined"):
         made.train(system, 3.0, graph="papers")
-    rows = breakdown_rows(made.salient())
+    rows = rows_of("salient_breakdown", made.run())
     ours = row_of(rows, system="pipelined")
     assert ours["published"] == pytest.approx(16.513349)
     assert ours["published_source"] == "SALIENT artifact, as Table 1: SALIENT, 1 V100-32GB (exact)"
@@ -89,7 +93,7 @@ def test_the_paper_s_epoch_and_its_parts_stand_beside_a_graph_of_that_size():
 def test_other_settings_are_no_comparison(changes):
     made = Trainings(graphs=PAPERS)
     made.train("pipelined", 3.0, graph="papers", **changes)
-    (row,) = breakdown_rows(made.salient())
+    (row,) = rows_of("salient_breakdown", made.run())
     assert math.isnan(row["published"])
     assert row["published_source"] == ""
 
@@ -98,7 +102,7 @@ def test_the_ladder_is_in_order_and_over_the_plain_loader():
     made = Trainings()
     for system, seconds in (("pipelined", 2.0), ("pyg", 10.0), ("plain", 8.0), ("full_batch", 1.0), ("device", 0.5)):
         made.train(system, seconds)
-    rows = ladder_rows(made.salient())
+    rows = rows_of("salient_ladder", made.run())
     assert [row["rung"] for row in rows] == ["pyg", "plain", "pipelined", "device"]
     assert [row["speedup"] for row in rows] == pytest.approx([0.8, 1.0, 4.0, 16.0])
     assert [row["speedup_over_pyg"] for row in rows] == pytest.approx([1.0, 1.25, 5.0, 20.0])
@@ -110,7 +114,7 @@ def test_a_ladder_without_its_first_rung_starts_at_the_slowest_system_there_is()
     made = Trainings()
     made.train("pipelined", 2.0)
     made.train("fast_sampler", 6.0)
-    rows = ladder_rows(made.salient())
+    rows = rows_of("salient_ladder", made.run())
     assert [(row["rung"], row["speedup"]) for row in rows] == [("fast_sampler", 1.0), ("pipelined", pytest.approx(3.0))]
     assert all(math.isnan(row["speedup_over_pyg"]) for row in rows)
 
@@ -120,7 +124,7 @@ def test_one_system_alone_is_no_ladder_and_graphs_are_not_mixed():
     made.train("plain", 2.0, graph="a")
     made.train("pipelined", 1.0, graph="b")
     made.train("plain", 2.0, graph="a", gpus=2)
-    assert ladder_rows(made.salient()) == []
+    assert rows_of("salient_ladder", made.run()) == []
 
 
 def test_scaling_is_over_the_least_number_of_gpus():
@@ -129,7 +133,7 @@ def test_scaling_is_over_the_least_number_of_gpus():
         made.train("pipelined", seconds, gpus=gpus)
     made.train("plain", 9.0, gpus=2)
     made.train("plain", 6.0, gpus=4)
-    rows = scaling_rows(made.salient())
+    rows = rows_of("salient_scaling", made.run())
     ours = [row for row in rows if row["system"] == "pipelined"]
     assert [row["gpus"] for row in ours] == [1, 2, 4]
     assert [row["speedup"] for row in ours] == pytest.approx([1.0, 1.875, 3.0])
@@ -143,7 +147,7 @@ def test_others_published_times_follow_ours_on_a_graph_of_that_size_and_claim_no
     made = Trainings(graphs=[*PAPERS, graph("small")])
     made.train("pipelined", 2.0, graph="papers")
     made.train("pipelined", 2.0)
-    table = to_frame("salient_scaling", scaling_rows(made.salient()))
+    table = frame_of("salient_scaling", made.run())
     printed = table[table["origin"] == "published"]
     assert set(printed["dataset"]) == {"papers"}
     assert printed["epoch_s"].isna().all()
@@ -159,12 +163,12 @@ def test_epochs_that_were_cut_short_are_a_ladder_and_nobody_s_epoch():
     for system, seconds in (("fast_sampler", 8.0), ("pipelined", 2.0)):
         made.train(system, seconds, graph="papers", num_train=101 * 1024)
     made.train("device", 0.3, graph="papers", num_train=100 * 1024, training="epoch")
-    rows = ladder_rows(made.salient())
+    rows = rows_of("salient_ladder", made.run())
     assert [(row["rung"], row["speedup"], row["batches"]) for row in rows] == [
         ("fast_sampler", 1.0, 100), ("pipelined", pytest.approx(4.0), 100),
     ]  # fmt: skip
     assert all(math.isnan(row["published"]) for row in rows)
-    measured = [row for row in scaling_rows(made.salient()) if row["origin"] == "measured"]
+    measured = [row for row in rows_of("salient_scaling", made.run()) if row["origin"] == "measured"]
     assert [row["system"] for row in measured] == ["device"]
 
 
@@ -173,7 +177,8 @@ def test_the_kernels_of_a_measurement_stay_in_order_and_say_where_it_was(tmp_pat
     times = [kernel_time("draw, hop 1"), kernel_time("note_loss", bytes=0, floor_us=0.0, floor_share=None)]
     write_trial_table(path, list(KernelTime.model_fields), [time.model_dump() for time in times])
     assert read_kernel_times(path) == times
-    table = to_frame("device_roofline", roofline_rows(times, made.salient().context.provenance))
+    made.rooflines = times
+    table = frame_of("device_roofline", made.run())
     assert table["kernel"].tolist() == ["draw, hop 1", "note_loss"]
     assert table["floor_share"].tolist()[0] == 0.25 and math.isnan(table["floor_share"].tolist()[1])
     assert set(table["device"]) == {"Test GPU"}
@@ -185,7 +190,7 @@ def test_the_timeline_has_the_first_batches_of_the_first_seed():
     made.train("pipelined", 2.0, seed=0, timeline=spans(serial=False))
     made.train("pipelined", 2.0, gpus=2, timeline=spans(serial=False))
     made.train("plain", 2.0)
-    rows = timeline_rows(made.salient())
+    rows = rows_of("salient_timeline", made.run())
     assert {(row["system"], row["gpus"], row["seed"]) for row in rows} == {("pipelined", 1, "0")}
     assert sorted({row["batch"] for row in rows}) == list(range(TIMELINE_BATCHES))
     first = row_of(rows, batch=0, stage="train")
@@ -213,7 +218,7 @@ def test_several_configs_behind_a_row_have_one_digest_that_depends_on_each():
         made = Trainings()
         made.train("plain", 1.0)
         made.train("plain", 1.0, seed=1, config_digest=second)
-        (row,) = breakdown_rows(made.salient())
+        (row,) = rows_of("salient_breakdown", made.run())
         assert row["protocol"].startswith("ladder ")
         found.add(row["protocol"])
     assert len(found) == 3
@@ -221,5 +226,5 @@ def test_several_configs_behind_a_row_have_one_digest_that_depends_on_each():
 
 
 def test_nothing_in_gives_nothing():
-    salient = Trainings().salient()
-    assert breakdown_rows(salient) == ladder_rows(salient) == scaling_rows(salient) == timeline_rows(salient) == []
+    for name in ("salient_breakdown", "salient_ladder", "salient_scaling", "salient_timeline"):
+        assert rows_of(name, Trainings().run()) == []

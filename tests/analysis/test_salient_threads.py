@@ -4,20 +4,18 @@ import math
 
 import pytest
 
-from hone.analysis.provenance import Provenance
-from hone.analysis.salient_threads import read_preparations, thread_rows
+from hone.analysis.csv_records import read_preparations
 from hone.errors import RecordError
 
+from .tables import rows_of
 from .trainings import Trainings
-
-PROVENANCE = Provenance("digest", "commit")
 
 
 def test_speedups_are_over_the_least_threads_and_over_the_authors_sampler():
     made = Trainings()
     for system, threads, batch_ms in (("hone", 2, 5.0), ("salient", 2, 20.0), ("hone", 1, 8.0), ("salient", 4, 12.0)):
         made.prepare(system, threads, batch_ms)
-    rows = thread_rows(made.preparations, PROVENANCE)
+    rows = rows_of("salient_threads", made.run())
     assert [(row["system"], row["threads"]) for row in rows] == [
         ("hone", 1),
         ("hone", 2),
@@ -27,7 +25,7 @@ def test_speedups_are_over_the_least_threads_and_over_the_authors_sampler():
     assert [row["speedup"] for row in rows] == pytest.approx([1.0, 1.6, 1.0, 20 / 12])
     over = [row["speedup_over_salient"] for row in rows]
     assert over == pytest.approx([math.nan, 4.0, 1.0, 1.0], nan_ok=True)
-    assert (rows[0]["device"], rows[0]["commit"], rows[0]["protocol"]) == ("Test GPU", "commit", "")
+    assert (rows[0]["device"], rows[0]["commit"], rows[0]["protocol"]) == ("Test GPU", "abc123", "")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +35,7 @@ def test_other_work_is_no_comparison(changes):
     made = Trainings()
     made.prepare("salient", 1, 20.0)
     made.prepare("hone", 1, 5.0, **changes)
-    assert math.isnan(thread_rows(made.preparations, PROVENANCE)[-1]["speedup_over_salient"])
+    assert math.isnan(rows_of("salient_threads", made.run())[-1]["speedup_over_salient"])
 
 
 def test_further_columns_and_empty_cells_are_allowed(tmp_path):
@@ -45,7 +43,8 @@ def test_further_columns_and_empty_cells_are_allowed(tmp_path):
     path.write_text("graph,system,threads,batch_ms,unique_nodes,sampled_edges,map\ng,hone,2,1.5,1000,,swiss\n")
     (row,) = read_preparations(path)
     assert (row.threads, row.batch_ms, row.sampled_edges, row.fanouts) == (2, 1.5, None, "")
-    (shown,) = thread_rows([row.model_copy(update={"fanouts": "15 10 5"})], PROVENANCE)
+    made = Trainings(preparations=[row.model_copy(update={"fanouts": "15 10 5"})])
+    (shown,) = rows_of("salient_threads", made.run())
     assert shown["fanouts"] == "15,10,5"  # as the tables of trainings write it
 
 

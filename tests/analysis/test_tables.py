@@ -1,19 +1,27 @@
 """The tables: known answers on small runs, invariants on a large one, and the way through CSV."""
 
 import math
+import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from hone.analysis.figures import draw
 from hone.analysis.frames import CATEGORIES
-from hone.analysis.render import caption, cell, markdown, meaning, read_table, to_frame
-from hone.analysis.schema import COLUMNS, PROVENANCE, TABLES
-from hone.analysis.stage import TABLE_NAMES
-from hone.analysis.tables import k_values
+from hone.analysis.plotting import NothingToShow
 from hone.errors import RecordError
 from hone.records import Build, BuildStatus, Status, Usage
+from hone.tables import judge_repeatability, registry
+from hone.tables.docs import tables_page
+from hone.tables.files import to_frame
+from hone.tables.kernelbench_sampling import k_values
+from hone.tables.page import cell, markdown, web_page
+from hone.tables.registry import TABLES, caption_of
+from hone.tables.row import PROVENANCE
+from hone.tables.stages import draw
+from hone.tables.summary import finding_of
 
+from .tables import read_table
 from .world import World, answer, definition, settings_for
 
 DESIGN = {
@@ -36,6 +44,7 @@ DESIGN = {
     "judge_cost": "definition solution phase seconds where",
     "llm_cost": "experiment model calls input_tokens output_tokens cost_usd",
 }
+ROOT = Path(__file__).parents[2]
 PROBLEMS = [f"mini/level1/{number}_problem" for number in range(1, 5)]
 
 
@@ -54,11 +63,53 @@ def row_of(table, **wanted):
 
 @pytest.mark.parametrize("name", DESIGN)
 def test_leading_columns_are_the_design_s_and_provenance_ends_every_table(name):
-    columns = TABLES[name].columns
+    columns = tuple((TABLES | {"judge_repeatability": judge_repeatability.TABLE})[name].columns)
     assert list(columns[: len(DESIGN[name].split())]) == DESIGN[name].split()
     assert columns[-len(PROVENANCE) :] == PROVENANCE
-    assert set(columns) <= set(COLUMNS)
-    assert len(set(columns)) == len(columns)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_module_says_all_of_its_table(name):
+    table = TABLES[name]
+    assert table.name == table.row.__module__.rpartition(".")[2]
+    assert all(column.meaning for column in table.columns.values())
+    assert 5 <= len(table.shown) <= 8
+    assert table.caption.endswith(".")
+    assert table.layout is not None or set(table.shown) <= set(table.columns)
+
+
+def test_the_page_of_all_columns_has_not_drifted():
+    assert (ROOT / "docs/tables.md").read_text(encoding="utf-8") == tables_page(), "run `make generated`"
+
+
+def test_no_module_is_forgotten():
+    folder = Path(registry.__file__).parent
+    modules = {file.stem for file in folder.glob("*.py") if "TABLE = " in file.read_text(encoding="utf-8")}
+    assert modules == {*TABLES, "judge_repeatability"}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_finding_is_a_sentence_of_its_rows_and_says_no_nan(tables, name):
+    table = TABLES[name]
+    said = finding_of(table, read_table(name, tables))
+    assert said == "" or said.endswith(".")
+    assert "nan" not in said.split()
+
+
+def test_findings_bear_rows_without_any_number(tables):
+    for name, table in TABLES.items():
+        frame = read_table(name, tables)
+        empty = frame.assign(**dict.fromkeys(frame.select_dtypes("float64").columns, math.nan))
+        assert isinstance(finding_of(table, empty), str)
+
+
+def test_what_fast_p_comes_to_is_said_in_problems(tmp_path):
+    made = world()
+    for problem, outcome in zip(PROBLEMS, (2.0, 0.9, Status.WRONG_VALUE, "no_code"), strict=True):
+        made.add((problem, 0, 0), outcome)
+    said = finding_of(TABLES["kernelbench_fast_p"], read_table("kernelbench_fast_p", made.make(tmp_path)))
+    assert "recorded/demo" in said
+    assert "2 of 4 problems correct, 1 of 4 problems faster than `torch_eager`" in said
 
 
 def test_fast_p_of_single_answers(tmp_path):
@@ -266,25 +317,25 @@ def test_what_a_transcript_did_not_count_is_empty_and_not_nothing(tmp_path):
     assert all(map(math.isnan, tokens[0]))
     shown = [text.get_text() for axis in draw("llm_cost", table).axes for text in axis.get_yticklabels()]
     assert not any(label.startswith("one,") for label in shown)
-    (axis,) = draw("llm_cost", table[:1]).axes
-    assert [text.get_text() for text in axis.texts] == ["only transcripts without token counts: nothing was paid for"]
+    with pytest.raises(NothingToShow, match="only transcripts without token counts"):
+        draw("llm_cost", table[:1])
 
 
-@pytest.mark.parametrize("name", TABLE_NAMES)
+@pytest.mark.parametrize("name", TABLES)
 def test_tables_come_back_from_csv_as_they_were(tables, name):
     table = read_table(name, tables)
     assert len(table)
-    again = to_frame(name, table.to_dict("records"))
+    again = to_frame(TABLES[name], [TABLES[name].row.pick(cells) for cells in table.to_dict("records")])
     pd.testing.assert_frame_equal(again, table, check_exact=True)
     assert again.to_csv(index=False, lineterminator="\n") == (tables / f"{name}.csv").read_text(encoding="utf-8")
 
 
 def test_nothing_in_gives_headers_and_no_rows(tmp_path):
     World(settings_for({1: 4}, one={}), []).make(tmp_path)
-    for name in TABLE_NAMES:
+    for name in TABLES:
         table = read_table(name, tmp_path)
         assert len(table) == 0
-        assert tuple(table.columns) == TABLES[name].columns
+        assert list(table.columns) == list(TABLES[name].columns)
         assert "No rows." in (tmp_path / f"{name}.md").read_text(encoding="utf-8")
 
 
@@ -292,8 +343,9 @@ def test_markdown_is_rounded_and_safe(tmp_path):
     made = world(method="gold", models=["reference/model"])
     for problem in PROBLEMS:
         made.add((problem, 0, 0), Status.WRONG_VALUE, model="reference/model")
-    text = markdown("judge_gold", read_table("judge_gold", made.make(tmp_path)), "")
-    assert "why &#124; &lt;b&gt;wrong&#95;value" in text.replace("wrong_value", "wrong&#95;value")
+    gold = read_table("judge_gold", made.make(tmp_path)).assign(findings="why | <b>wrong")
+    text = markdown(TABLES["judge_gold"], gold)
+    assert "why &#124; &lt;b&gt;wrong" in text
     body = [line for line in text.splitlines() if line.startswith("| mini")]
     assert len(body) == 4
     assert len({line.count("|") for line in body}) == 1
@@ -306,21 +358,31 @@ def test_markdown_is_rounded_and_safe(tmp_path):
 
 def test_a_table_says_what_it_shows_and_what_its_columns_mean(tmp_path):
     World(settings_for({1: 4}, one={}), []).make(tmp_path)
-    for name in TABLE_NAMES:
+    for name in TABLES:
         text = (tmp_path / f"{name}.md").read_text(encoding="utf-8")
-        assert caption(name) in text
-        columns = text.partition("## Columns")[2].strip().splitlines()
-        assert columns == [f"- `{column}`: {meaning(column)}" for column in TABLES[name].columns]
+        assert caption_of(name) in text
+        columns = re.findall(r"^- `(\w+)`: \S", text, re.MULTILINE)
+        assert columns == list(TABLES[name].columns)
 
 
-def test_a_missing_caption_is_named(tmp_path):
-    with pytest.raises(RecordError, match=r"judge_gold\.rst: no such caption"):
-        caption("judge_gold", tmp_path)
+def test_web_pages_are_those_of_filled_tables_and_safe(tmp_path):
+    made = world(method="gold", models=["reference/model"])
+    made.add((PROBLEMS[0], 0, 0), 2.0, model="reference/model")
+    gold, table = read_table("judge_gold", made.make(tmp_path)), TABLES["judge_gold"]
+    assert (tmp_path / "pages/judge_gold.html").is_file()
+    assert not (tmp_path / "pages/llm_cost.html").exists()
+    text = web_page(table, gold.assign(findings="why | <b>wrong"), "`1` of <i>1")
+    assert text == web_page(table, gold.assign(findings="why | <b>wrong"), "`1` of <i>1")
+    assert "<b>" not in text and "<i>" not in text
+    assert "1 of &lt;i&gt;1" in text
+    assert all(heading in text for heading in table.shown.values())
 
 
 def test_a_long_table_is_cut_in_markdown_only():
-    rows = [{"seconds": float(index)} for index in range(2001)]
-    text = markdown("judge_cost", to_frame("judge_cost", rows), "")
+    table = TABLES["judge_cost"]
+    place = {"definition": "d", "solution": "s", "phase": "load", "where": "cpu"}
+    rows = [table.row(**place, seconds=float(index)) for index in range(2001)]
+    text = markdown(table, to_frame(table, rows))
     assert "The first 2000 of 2001 rows" in text
     assert text.count("\n| ") == 2000 + 2
 

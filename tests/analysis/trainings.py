@@ -3,15 +3,10 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hone.analysis.device_roofline import KernelTime
-from hone.analysis.paper_numbers import Matcher, PaperNumbers
+from hone.analysis.csv_records import KernelTime, Preparation
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import RunRecords
-from hone.analysis.salient import Salient
-from hone.analysis.salient_numbers import DATASETS, read_training_numbers
-from hone.analysis.salient_threads import Preparation
-from hone.analysis.stage import make_tables
-from hone.analysis.tables import Context
+from hone.analysis.salient_numbers import DATASETS
 from hone.config import Settings
 from hone.records import (
     Environment,
@@ -27,6 +22,8 @@ from hone.records import (
     TrainingRun,
 )
 from hone.records.gnn import ARRAYS
+from hone.tables.run import Run
+from hone.tables.stages import make_tables, run_of
 
 from .world import COPIES, PUBLISHED, settings_for
 
@@ -129,16 +126,14 @@ class Trainings:
             selections=self.selections, shares=self.shares, rooflines=self.rooflines,
         )  # fmt: skip
 
-    def salient(self) -> Salient:
+    def run(self) -> Run:
         """What the tables are made of."""
-        provenance, matcher = Provenance.of(self.settings, "abc123"), Matcher(self.settings, PaperNumbers([]))
-        context = Context(self.settings, provenance, matcher)
-        return Salient(context, self.records(), read_training_numbers(PUBLISHED))
+        provenance = Provenance.of(self.settings, "abc123")
+        return run_of(self.settings, self.records(), provenance, published_dir=PUBLISHED, copy_bandwidths=COPIES)
 
     def make(self, folder: Path) -> Path:
         """Write the tables and return their folder."""
-        provenance = Provenance.of(self.settings, "abc123")
-        make_tables(self.settings, self.records(), provenance, folder, published_dir=PUBLISHED, copy_bandwidths=COPIES)
+        make_tables(self.run(), folder, folder / "pages")
         return folder
 
 

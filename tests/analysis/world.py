@@ -7,7 +7,6 @@ import numpy as np
 
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import RunRecords
-from hone.analysis.stage import make_tables
 from hone.config import Settings, load
 from hone.records import (
     Answer,
@@ -30,6 +29,7 @@ from hone.records import (
     Usage,
     digest,
 )
+from hone.tables.stages import make_tables, run_of
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 PUBLISHED, COPIES = RESOURCES / "published", RESOURCES / "hardware" / "copy_bandwidth.csv"
@@ -197,7 +197,8 @@ class World:
     def make(self, folder: Path) -> Path:
         """Write the tables and return their folder."""
         provenance = Provenance.of(self.settings, "abc123")
-        make_tables(self.settings, self.records(), provenance, folder, published_dir=PUBLISHED, copy_bandwidths=COPIES)
+        known = {"published_dir": PUBLISHED, "copy_bandwidths": COPIES}
+        make_tables(run_of(self.settings, self.records(), provenance, **known), folder, folder / "pages")
         return folder
 
     def records(self) -> RunRecords:

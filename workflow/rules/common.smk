@@ -218,8 +218,11 @@ def conversation_before(kind):
 
 
 def topic(wildcards):
-    """The report's category of a table or figure: by the first word of its name."""
-    return CATEGORY[wildcards.name.split("_")[0]]
+    """The report's category of a table or figure; the modules are imported where they are needed alone."""
+    from hone.tables.registry import FIGURES, TABLES
+
+    name = wildcards.name
+    return (FIGURES[name][0] if name in FIGURES else TABLES[name]).category
 
 
 def title(page, **more):

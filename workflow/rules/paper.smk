@@ -1,64 +1,5 @@
-# Tidy tables, figures drawn from the tables alone, and one page that lists them.
-TABLES = [
-    "kernelbench_fast_p",
-    "kernelbench_errors",
-    "kernelbench_sampling",
-    "kernelbench_refinement",
-    "kernelbench_speedups",
-    "astra_main",
-    "astra_single_vs_multi",
-    "astra_shapes",
-    "astra_ablation",
-    "astra_rounds",
-    "salient_breakdown",
-    "salient_ladder",
-    "salient_threads",
-    "salient_inference",
-    "salient_models",
-    "salient_scaling",
-    "salient_timeline",
-    "gnn_kernels",
-    "device_roofline",
-    "judge_gold",
-    "own_kernels",
-    "judge_exploits",
-    "judge_agreement",
-    "judge_agreement_summary",
-    "published_claims",
-    "judge_idioms",
-    "judge_cost",
-    "llm_cost",
-]
-FIGURES = [
-    "kernelbench_fast_p",
-    "kernelbench_errors",
-    "kernelbench_sampling",
-    "kernelbench_refinement",
-    "kernelbench_speedups",
-    "astra_trajectory",
-    "astra_shapes",
-    "salient_timeline",
-    "salient_breakdown",
-    "salient_ladder",
-    "salient_threads",
-    "salient_inference",
-    "salient_scaling",
-    "gnn_kernels",
-    "llm_cost",
-    "judge_cost",
-]
-# Where the report shows what has a name: by the name's first word.
-CATEGORY = {
-    "kernelbench": "KernelBench",
-    "astra": "Astra",
-    "salient": "SALIENT",
-    "gnn": "Kernels in training",
-    "device": "SALIENT",
-    "judge": "Judge",
-    "own": "Judge",
-    "published": "Judge",
-    "llm": "Cost",
-}
+# Tidy tables, figures drawn from the tables alone, and one page that says what came out and lists them.
+from hone.tables.names import NAMES as TABLES
 
 
 rule tables:
@@ -67,10 +8,11 @@ rule tables:
         **RECORDS,
         published=sorted(glob("resources/published/*.csv")),
         copy_bandwidths="resources/hardware/copy_bandwidth.csv",
-        captions=expand("workflow/report/{table}.rst", table=TABLES),
     output:
         csv=[paths.table(table) for table in TABLES],
         md=[paths.table(table, "md") for table in TABLES],
+        # Those with rows alone.
+        pages=directory(paths.table_pages),
     log:
         paths.log("tables"),
     conda:
@@ -97,6 +39,7 @@ rule tables:
             "records",
             "selection/rank",
             "sources/workloads",
+            "tables",
         ),
     message:
         "Write all tables."
@@ -139,19 +82,18 @@ if kinds.rounds:
 
 
 rule figures:
-    """Draw all figures from the tables alone."""
+    """Draw the figures of all tables with rows, from the tables alone."""
     input:
         [paths.table(table) for table in TABLES],
     output:
-        [paths.figure(figure) for figure in FIGURES],
-        [paths.figure(figure, "pdf") for figure in FIGURES],
+        directory(paths.figures),
     log:
         paths.log("figures"),
     localrule: True
     conda:
         "../../envs/hone.yaml"
     params:
-        code=code_digest("analysis"),
+        code=code_digest("analysis", "tables"),
     message:
         "Draw all figures."
     script:
@@ -159,12 +101,11 @@ rule figures:
 
 
 rule summary:
-    """Write the run's summary.md, which lists all tables, figures and pages."""
+    """Write the run's summary.md, which says what came out and lists all tables, figures and pages."""
     input:
         tables=rules.tables.output.md,
         figures=rules.figures.output,
         pages=[paths.pages(name) for name in kinds.rounds],
-        captions=expand("workflow/report/{figure}.rst", figure=FIGURES),
     output:
         paths.summary,
     log:
@@ -173,7 +114,7 @@ rule summary:
     conda:
         "../../envs/hone.yaml"
     params:
-        code=code_digest("analysis"),
+        code=code_digest("analysis", "tables"),
     message:
         "Write the summary."
     script:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from hone.analysis.stage import make_figures
+from hone.tables.stages import make_figures
 from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
-    make_figures(Path(snakemake.input[0]).parent, Path(snakemake.output[0]).parent)
+    make_figures(Path(snakemake.input[0]).parent, Path(snakemake.output[0]))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.analysis.stage import write_summary
+from hone.tables.summary import write_summary
 from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -1,1 +1,1 @@
-"""From verdicts to tables and figures: pure metrics, tables as CSV files, figures drawn from those alone."""
+"""What the tables share: pure metrics, views of a run's records, published numbers, and how figures are drawn."""

@@ -1,9 +1,8 @@
-"""judge_agreement and published_claims: what archives say of their answers, beside our verdicts and times."""
+"""What archives say of their answers, paired with our verdicts: what the tables about them share."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
@@ -11,8 +10,6 @@ from typing import Any, Literal
 import pandas as pd
 
 from hone.analysis.frames import MISSING, NO_CODE
-from hone.analysis.provenance import FROM_VERDICTS, joined
-from hone.analysis.tables import Context, Row
 from hone.config import Settings
 from hone.records import Claim, ClaimedVerdict, Status
 
@@ -78,48 +75,6 @@ def distinct_claims(claims: Iterable[Claim]) -> list[Claim]:
     return list({(item.archive, item.model, item.definition, item.sample): item for item in claims}.values())
 
 
-def agreement_rows(frame: pd.DataFrame, claims: Iterable[Claim], context: Context) -> list[Row]:
-    """judge_agreement: one row for each answer and pair of experiments that have it."""
-    outcomes, compared = outcomes_of(frame), pairs(context.settings)
-    rows: list[Row] = []
-    for claim in distinct_claims(claims):
-        source = claim.definition.partition("/")[0]
-        for pair in compared.get((claim.archive, source), ()):
-            found = {rule: _outcome(outcomes, claim, getattr(pair, rule)) for rule in RULES}
-            if any(found.values()):
-                rows.append(_agreement(claim, pair, found, context))
-    return sorted(rows, key=_order)
-
-
-def _outcome(outcomes: Outcomes, claim: Claim, experiment: str) -> Mapping[Any, Any]:
-    return outcomes.get((experiment, claim.model, claim.definition, claim.sample), {})
-
-
-def _agreement(claim: Claim, pair: Pair, found: Mapping[Rule, Mapping[Any, Any]], context: Context) -> Row:
-    own = pair.kernelbench == pair.hone
-    statuses = {rule: str(found[rule].get("status", "")) for rule in RULES}
-    if own and found["kernelbench"]:  # what KernelBench's rule says of an answer without a verdict of ours: nothing
-        statuses["kernelbench"] = str(found["kernelbench"]["status_as_published"]) or statuses["hone"]
-    present = [row for row in found.values() if row]
-    verdicts = {name: joined(row[name] for row in present) for name in FROM_VERDICTS}
-    return {
-        "archive": claim.archive,
-        "model": claim.model,
-        "definition": claim.definition,
-        "sample": claim.sample,
-        "archive_verdict": str(claim.verdict),
-        **{f"status_{rule}": statuses[rule] for rule in RULES},
-        "agrees": agrees(claim.verdict, statuses["kernelbench"]),
-        "cause": cause(claim.verdict, statuses["kernelbench"], statuses["hone"]),
-        "detail": next((row["detail"] for row in present if row["detail"]), ""),
-        "archive_error": claim.error,
-        "experiment_kernelbench": pair.kernelbench,
-        "experiment_hone": pair.hone,
-        "solution": claim.solution,
-        **context.provenance.columns(verdicts),
-    }
-
-
 def agrees(verdict: ClaimedVerdict, status: str) -> str:
     """`yes` or `no`: both say that the answer is correct, or both that it is not; empty where one says nothing."""
     if not verdict.resolved or status in UNRESOLVED:
@@ -141,67 +96,3 @@ def cause(verdict: ClaimedVerdict, kernelbench: str, hone: str) -> str:
     passed = {ClaimedVerdict.CORRECT.value, Status.PASSED.value}
     against = [word for word in said if word not in passed]
     return CAUSES[against[0]] if against and len(against) < len(said) else ""
-
-
-def _order(row: Row) -> tuple[str, str, int, int, int, str]:
-    _, level, title = row["definition"].split("/")
-    number = int(title.partition("_")[0])
-    place = (int(level.removeprefix("level")), number, row["sample"])
-    return row["archive"], row["model"], *place, row["experiment_hone"]
-
-
-def summary_rows(agreement: Sequence[Row], context: Context) -> list[Row]:
-    """judge_agreement_summary: of each archive and model, and each rule, how many verdicts there are and agree."""
-    groups: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in agreement:
-        for rule in RULES:
-            if experiment := row[f"experiment_{rule}"]:
-                groups.setdefault((row["archive"], row["model"], rule, experiment), []).append(row)
-    return [_summary(key, rows, context) for key, rows in sorted(groups.items())]
-
-
-def _summary(key: tuple[str, str, str, str], rows: Sequence[Row], context: Context) -> Row:
-    archive, model, rule, experiment = key
-    told = [(ClaimedVerdict(row["archive_verdict"]), row[f"status_{rule}"]) for row in rows]
-    verdicts = sum(status not in UNRESOLVED for _, status in told)
-    both = [(verdict is ClaimedVerdict.CORRECT, agrees(verdict, status) == "yes") for verdict, status in told
-            if agrees(verdict, status)]  # fmt: skip
-    counts = {"answers": len(rows), "verdicts": verdicts, "verdict_share": verdicts / len(rows)}
-    for name, is_correct in (("correct", True), ("wrong", False)):
-        same = [agreed for claimed, agreed in both if claimed is is_correct]
-        counts |= {f"claimed_{name}": len(same), f"agree_{name}": sum(same)}
-        counts[f"agree_{name}_share"] = sum(same) / len(same) if same else math.nan
-    named = {"archive": archive, "model": model, "rule": rule, "experiment": experiment}
-    verdict_columns = {name: joined(part for row in rows for part in row[name].split("; ")) for name in FROM_VERDICTS}
-    return named | counts | context.provenance.columns(verdict_columns)
-
-
-def claim_rows(frame: pd.DataFrame, claims: Iterable[Claim], context: Context) -> list[Row]:
-    """published_claims: one row for each answer with a published time or speedup, experiment and baseline."""
-    outcomes = outcomes_of(frame)
-    by_place = {(item.archive, item.model, item.definition, item.sample): item for item in claims}
-    rows: list[Row] = []
-    for (experiment, *place), item in outcomes.items():
-        archive = context.settings.experiments[experiment].archive or ""
-        claim = by_place.get((archive, *place))  # type: ignore[arg-type]
-        if claim is not None and (claim.speedup or claim.runtime_ms):
-            rows += _claims(claim, item, context)
-    return rows
-
-
-def _claims(claim: Claim, item: Mapping[Any, Any], context: Context) -> Iterator[Row]:
-    for baseline in context.baselines_of([claim.definition]):
-        yield {
-            **item,
-            "archive": claim.archive,
-            "claimed_speedup": claim.speedup,
-            "claimed_ms": claim.runtime_ms,
-            "as_published_speedup": item[f"as_published_{baseline}"],
-            "device_speedup": item[f"speedup_{baseline}"],
-            "archive_verdict": str(claim.verdict),
-            "hardware": claim.hardware,
-            "rule": context.settings.protocol(item["experiment"]).rule,
-            "baseline": baseline,
-            "baseline_ms": item[f"baseline_ms_{baseline}"],
-            **context.provenance.columns(dict(item)),
-        }

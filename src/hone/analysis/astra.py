@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hone.analysis.bandwidth import CopyBandwidths
+from hone.analysis.context import Cells, Context
 from hone.analysis.metrics import geometric_mean, geometric_mean_interval
+from hone.analysis.paper_numbers import ALL_KERNELS
 from hone.analysis.provenance import FROM_VERDICTS, of_trace
 from hone.analysis.run import RunRecords
-from hone.analysis.tables import Context, Row
 from hone.analysis.trajectories import Trajectory, Verdicts, trajectories
 from hone.config import UPSTREAM
 from hone.records import Performance, Trace, Workload
@@ -25,6 +26,8 @@ from hone.sources.workloads import moved_bytes
 PAPER_WORKLOAD = re.compile(r"paper_(\d+(?:x\d+)*)")
 """How a workload's name says that it has the sizes of the paper's scripts."""
 US_PER_MS = 1e3
+ALL, PAPER = ALL_KERNELS, "paper"
+"""`kernel` of the rows over all kernels of an experiment, and over those that the paper has numbers for."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,13 @@ class Outcome:
 
     trajectory: Trajectory
     bandwidths: CopyBandwidths
+
+    @property
+    def place(self) -> Cells:
+        """Columns that every table has."""
+        trajectory = self.trajectory
+        names = ("experiment", "model", "method", "rounds")
+        return {name: getattr(trajectory, name) for name in names}
 
     @property
     def verdicts(self) -> Verdicts:
@@ -110,7 +120,7 @@ class Astra:
         verdicts = [of_trace(trace) for trace in traces]
         return self.context.provenance.columns({name: [item[name] for item in verdicts] for name in FROM_VERDICTS})
 
-    def mean(self, outcomes: Sequence[Outcome]) -> Row:
+    def mean(self, outcomes: Sequence[Outcome]) -> Cells:
         """Speedup over several kernels, each with the same weight, and its interval; empty where one is not known."""
         if not all(outcome.known for outcome in outcomes):
             return {}
@@ -122,7 +132,7 @@ class Astra:
             "ci_high": high,
         }
 
-    def published(self, experiment: str, kernel: str, metric: str = "speedup", workload: str = "") -> Row:
+    def published(self, experiment: str, kernel: str, metric: str = "speedup", workload: str = "") -> Cells:
         """The columns `published` and `published_source`."""
         value, source = self.context.matcher.of_kernel(experiment, kernel, metric, workload)
         return {"published": value, "published_source": source}

@@ -165,13 +165,8 @@ def share_axis(axis: Axes, label: str) -> None:
     axis.set_ylabel(label)
 
 
-def notice(said: str) -> Figure:
-    """The figure of a table in which there is nothing to see: it says why."""
-    figure = Figure(figsize=(6.4, 1.6), layout="constrained")
-    axis = figure.subplots()
-    axis.axis("off")
-    axis.text(0.5, 0.5, said, ha="center", va="center", fontsize=12, color="#666666")
-    return figure
+class NothingToShow(Exception):
+    """A figure of these rows would be empty; the message says why."""
 
 
 def save(figure: Figure, path: Path) -> None:

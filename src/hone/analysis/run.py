@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hone.analysis.device_roofline import KernelTime, read_kernel_times
-from hone.analysis.salient_threads import Preparation, read_preparations
+from hone.analysis.csv_records import KernelTime, Preparation, read_kernel_times, read_preparations
 from hone.files import read_record, read_records
 from hone.records import (
     Answer,

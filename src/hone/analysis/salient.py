@@ -10,9 +10,9 @@ from typing import NamedTuple, get_args
 
 import numpy as np
 
+from hone.analysis.context import Cells, Context
 from hone.analysis.run import RunRecords
 from hone.analysis.salient_numbers import TrainingNumbers, fanouts_text
-from hone.analysis.tables import Context, Row
 from hone.records import EpochFigures, GraphInfo, InferenceFigures, InferenceRun, TrainingRun, digest
 from hone.records.gnn import System
 
@@ -39,7 +39,7 @@ class Place(NamedTuple):
         return cls(run.training, run.graph, run.model, run.system, run.gpus)
 
     @property
-    def columns(self) -> Row:
+    def columns(self) -> Cells:
         """Columns that every table has."""
         row = self._asdict()
         return {"dataset": row.pop("graph")} | row
@@ -76,7 +76,7 @@ class Trained:
         return all(len(run.epochs) > WARMUP_EPOCHS for run in self.runs)
 
     @property
-    def columns(self) -> Row:
+    def columns(self) -> Cells:
         """Place and settings."""
         first = self.runs[0]
         return self.place.columns | {
@@ -154,12 +154,31 @@ class Salient:
             }
         )
 
-    def published(self, run: TrainingRun, metric: str) -> Row:
+    def published(self, run: TrainingRun, metric: str) -> Cells:
         """The columns `published` and `published_source`; nothing beside epochs that were cut short."""
         if cut_short(run):
             return {"published": math.nan, "published_source": ""}
         value, source = self.numbers.find(self.graphs.get(run.graph), run, metric)
         return {"published": value, "published_source": source}
+
+
+def mean_and_std_columns(group: Trained, *names: str) -> Cells:
+    """Mean of each figure `…_s` over the counted epochs, and its deviation as `…_std_s`."""
+    cells: Cells = {}
+    for name in names:
+        cells[name], cells[name.replace("_s", "_std_s")] = mean_and_std(group.over_epochs(name))
+    return cells
+
+
+def counted_columns(group: Trained) -> Cells:
+    """How many epochs and seeds are behind a time."""
+    warmup = WARMUP_EPOCHS if group.warmed_up else 0
+    return {"seeds": len(group.runs), "epochs": len(group.counted), "warmup_epochs": warmup}
+
+
+def ratio(above: float, below: float) -> float:
+    """NaN where the divisor is nothing."""
+    return above / below if below else math.nan
 
 
 def cut_short(run: TrainingRun) -> bool:

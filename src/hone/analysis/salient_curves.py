@@ -9,7 +9,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hone.analysis.plotting import MARKERS, PALETTE, colours, distinct, grid, legend_below, markers, notice, readable
+from hone.analysis.plotting import (
+    MARKERS,
+    PALETTE,
+    NothingToShow,
+    colours,
+    distinct,
+    grid,
+    legend_below,
+    markers,
+    readable,
+)
 from hone.analysis.salient import FULL_BATCH
 from hone.analysis.salient_accuracy import FULL, MEAN
 from hone.analysis.salient_figures import counted_axis, plain_log_axis, some
@@ -88,7 +98,7 @@ def scaling_figure(table: pd.DataFrame) -> Figure:
     ours = table[table["origin"] == "measured"]
     ours = ours[ours.groupby(["dataset", "training", "system", *SETUP])["gpus"].transform("nunique") > 1]
     if not len(ours):
-        return notice("one number of processes alone: nothing to compare")
+        raise NothingToShow("one number of processes alone: nothing to compare")
     datasets = distinct(ours["dataset"])
     figure, axes = grid(len(datasets), 1, heights_in=[3.8] * len(datasets), width_in=7.2)
     for axis, dataset in zip(axes.flat, datasets, strict=True):

@@ -159,9 +159,15 @@ class Paths:
         """A table; `md` is its twin for readers."""
         return f"{self.results}/tables/{table}.{suffix}"
 
-    def figure(self, figure: str = "{figure}", suffix: str = "svg") -> str:
-        """A figure, as `svg` or `pdf`."""
-        return f"{self.results}/figures/{figure}.{suffix}"
+    @property
+    def table_pages(self) -> str:
+        """The folder of the tables' web pages."""
+        return f"{self.results}/pages/tables"
+
+    @property
+    def figures(self) -> str:
+        """The folder of the figures, as SVG and PDF."""
+        return f"{self.results}/figures"
 
     def pages(self, experiment: str = "{experiment}") -> str:
         """The folder of an experiment's trajectory pages."""

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 import torch
 
-from hone.analysis.device_roofline import read_kernel_times
+from hone.analysis.csv_records import read_kernel_times
 from hone.errors import ConfigError
 from hone.gnn import stages
 from hone.gnn.device import roofline

@@ -1,0 +1,149 @@
+"""astra_rounds: every version of every kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hone.analysis.astra import Astra, Outcome
+from hone.analysis.metrics import geometric_mean, geometric_mean_interval
+from hone.analysis.trajectories import Version
+from hone.config import UPSTREAM
+from hone.tables.row import EMPTY, TableRow
+from hone.tables.run import Run
+from hone.tables.table import Figure, RunTable
+from hone.tables.words import of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawn
+
+
+class Row(TableRow):
+    """One version of one kernel."""
+
+    kernel: str
+    """Title of its definition."""
+    method: str
+    """How the model was asked."""
+    model: str
+    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
+    turn: int
+    """0 is the existing kernel."""
+    sample: int
+    """Index among answers to the same prompt."""
+    status: str
+    """Verdict on all workloads, or what there was instead of one."""
+    speedup: float = EMPTY
+    """Median time of the existing kernel over that of this version: geometric mean over all workloads."""
+    kept: bool
+    """A later round started from this version, or would have."""
+    ci_low: float = EMPTY
+    """Lower end of its confidence interval, workloads resampled."""
+    ci_high: float = EMPTY
+    """Upper end of that interval."""
+    suite_status: str = ""
+    """Verdict on the roles' own suite."""
+    suite_speedup: float = EMPTY
+    """Geometric mean of the speedup over the roles' own suite: what the loop goes by."""
+    won: bool
+    """This version is the winner."""
+    published: float = EMPTY
+    """The paper's speedup of the winner."""
+    published_source: str = ""
+    """Where the paper prints it, and how exactly."""
+    experiment: str = ""
+    """Name in the config."""
+    detail: str = ""
+    """The verdict's reason."""
+    findings: str = ""
+    """What makes the time doubtful; such a time is shown, but no speedup is credited."""
+    solution: str = ""
+    """Digest of the kernel."""
+
+
+def rows(run: Run) -> list[Row]:
+    """Every version of every trajectory, the existing kernel at turn 0 included."""
+    found: list[Row] = []
+    for outcome in run.astra.outcomes:
+        trajectory = outcome.trajectory
+        kept = trajectory.kept(run.context.settings.experiments[trajectory.experiment].astra)
+        found += [
+            _row(run.astra, outcome, version, (version.turn, version.sample) in kept) for version in trajectory.versions
+        ]
+    return found
+
+
+def _row(astra: Astra, outcome: Outcome, version: Version, kept: bool) -> Row:
+    trajectory = outcome.trajectory
+    deciding, credited = version.verdicts.deciding, version.evaluation.credited(UPSTREAM)
+    low, high = geometric_mean_interval([credited], astra.context.confidence)
+    return Row.pick(
+        outcome.place
+        | astra.published(trajectory.experiment, trajectory.kernel)
+        | astra.provenance(trace for _, trace in version.verdicts.pairs if trace),
+        kernel=trajectory.kernel,
+        turn=version.turn,
+        sample=version.sample,
+        status=version.status,
+        suite_status=version.suite_status,
+        speedup=geometric_mean(credited),
+        ci_low=low,
+        ci_high=high,
+        suite_speedup=version.suite_speedup,
+        kept=kept,
+        won=version is trajectory.winner,
+        detail=version.problem or (deciding.detail if deciding is not None else ""),
+        findings=version.verdicts.findings,
+        solution=version.solution.id if version.solution else "",
+    )
+
+
+def finding(rows: Sequence[Row]) -> str:
+    """How many of the written versions passed, and how many were kept."""
+    written = [row for row in rows if row.turn > 0]
+    if not written:
+        return ""
+    passed = sum(row.suite_status == "passed" for row in written)
+    kept = sum(row.kept for row in written)
+    return f"{of(passed, len(written), 'answers of the rounds')} passed the roles' own suite; {kept} were built upon."
+
+
+def figure(table: pd.DataFrame) -> Drawn:
+    """Speedup by round."""
+    from hone.analysis.astra_figures import trajectory_figure
+
+    return trajectory_figure(table)
+
+
+TABLE = RunTable(
+    name="astra_rounds",
+    title="Every version of every kernel",
+    caption=(
+        "Every version of every kernel: what its suite said, which is what the agents saw, and what all workloads "
+        "said, which they did not see. Turn 0 is the upstream kernel over itself: what separates its speedup from 1 is "
+        "noise of the machine."
+    ),
+    category="Astra",
+    row=Row,
+    rows=rows,
+    finding=finding,
+    shown={
+        "kernel": "Kernel",
+        "experiment": "Experiment",
+        "model": "Model",
+        "turn": "Turn",
+        "suite_speedup": "Speedup on the suite",
+        "status": "Status on all workloads",
+        "speedup": "Speedup on all workloads",
+        "won": "Winner",
+    },
+    figures=(
+        Figure(
+            "astra_trajectory",
+            "Speedup over the upstream kernel, round by round",
+            figure,
+            "Speedup over the upstream kernel after each round, on the agents' own suite and on all workloads.",
+        ),
+    ),
+)

@@ -1,0 +1,123 @@
+"""kernelbench_sampling: fast_p@k and pass@k of repeated answers to the same prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hone.analysis.groups import curves, groups
+from hone.analysis.metrics import Estimate, Floats, estimate_at_k
+from hone.tables.row import EMPTY, TableRow
+from hone.tables.run import Run
+from hone.tables.table import Figure, RunTable
+from hone.tables.words import known, percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawn
+
+SMALL_K = 10
+
+
+class Row(TableRow):
+    """One experiment, model, level, baseline, threshold and number of samples."""
+
+    experiment: str
+    """Name in the config."""
+    model: str
+    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
+    level: str
+    """KernelBench level, or `all` for the levels together."""
+    k: int
+    """Number of samples drawn."""
+    p: float = EMPTY
+    """Threshold: a kernel counts when it is correct and more than p times as fast."""
+    n: int
+    """Number of problems: the denominator."""
+    fast_p: float = EMPTY
+    """Share of problems, 0 to 1; empty where an answer is unresolved."""
+    ci_low: float = EMPTY
+    """Lower end of the confidence interval; with unresolved answers: if all of them failed."""
+    ci_high: float = EMPTY
+    """Upper end of the interval; with unresolved answers: if all of them succeeded."""
+    unresolved: int
+    """Answers without a verdict: not judged, machine broke, lost; or correct but not timed."""
+    metric: str = ""
+    """`pass@k` at p = 0, else `fast_p@k`."""
+    samples: int
+    """Answers per problem."""
+    subset: str = ""
+    """`all` problems, or the `sound` ones without a known defect."""
+    baseline: str = ""
+    """What the speedup is measured against."""
+    published: float = EMPTY
+    """The paper's share, 0 to 1."""
+    published_source: str = ""
+    """Where the paper prints it, and how exactly."""
+
+
+def rows(run: Run) -> list[Row]:
+    """Of experiments with several samples and one turn."""
+    found: list[Row] = []
+    for group in groups(run.frame, run.context.settings):
+        if group.samples == 1 or group.turns > 1:
+            continue
+        provenance = run.context.provenance.columns(group.rows)
+        for k in k_values(group.samples):
+
+            def score(outcome: Floats, confidence: float, k: int = k) -> Estimate:
+                return estimate_at_k(outcome[:, :, 0], k, confidence)
+
+            for cells in curves(group, run.context, score, "fast_p@k", k):
+                metric = "pass@k" if cells["p"] == 0 else "fast_p@k"
+                found.append(Row.pick(cells | provenance, samples=group.samples, k=k, metric=metric))
+    return found
+
+
+def k_values(samples: int) -> list[int]:
+    """The k of fast_p@k: all up to ten, then 20, 50, 100, 200, …, and the number of samples."""
+    decades = [step * 10**power for power in range(1, 6) for step in (1, 2, 5)]
+    return sorted({k for k in [*range(1, SMALL_K + 1), *decades, samples] if k <= samples})
+
+
+def finding(rows: Sequence[Row]) -> str:
+    """What drawing more samples gives, over all problems of all groups."""
+    correct = [row for row in rows if row.subset == "all" and row.p == 0 and row.baseline == rows[0].baseline]
+    most = min(row.samples for row in correct) if correct else 1
+    one, several = ([row.fast_p for row in correct if row.k == k] for k in (1, most))
+    if not one or len(known(one)) < len(one) or len(known(several)) < len(one):
+        return ""
+    first, last = (percent(sum(values) / len(values)) for values in (one, several))
+    return f"One answer is correct for {first} of the problems, the best of {most} answers for {last}."
+
+
+def figure(table: pd.DataFrame) -> Drawn:
+    """A curve over k for each model and threshold."""
+    from hone.analysis.kernelbench_figures import sampling_figure
+
+    return sampling_figure(table)
+
+
+TABLE = RunTable(
+    name="kernelbench_sampling",
+    title="Repeated sampling: fast_p@k and pass@k",
+    caption=(
+        "Repeated sampling: the chance that the best of *k* answers to the same prompt is correct (pass@k), or correct "
+        "and more than *p* times as fast (fast_p@k), with a confidence interval."
+    ),
+    category="KernelBench",
+    row=Row,
+    rows=rows,
+    finding=finding,
+    shown={
+        "experiment": "Experiment",
+        "model": "Model",
+        "level": "Level",
+        "k": "k",
+        "p": "p",
+        "fast_p": "fast_p@k",
+        "ci_low": "from",
+        "ci_high": "to",
+    },
+    figures=(Figure("kernelbench_sampling", "Repeated sampling: best of k samples", figure),),
+)

@@ -1,0 +1,110 @@
+"""kernelbench_speedups: speedup of every correct kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hone.analysis.groups import prompted, timed_rows
+from hone.analysis.render import number
+from hone.tables.row import EMPTY, TableRow
+from hone.tables.run import Run
+from hone.tables.table import Figure, RunTable
+from hone.tables.words import of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawn
+
+
+class Row(TableRow):
+    """One correct kernel against one baseline."""
+
+    experiment: str
+    """Name in the config."""
+    model: str
+    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
+    method: str
+    """How the model was asked."""
+    level: str
+    """KernelBench level."""
+    definition: str
+    """Name of the problem."""
+    baseline: str
+    """What the speedup is measured against."""
+    speedup: float = EMPTY
+    """Median time of the baseline over median time of the solution."""
+    speedup_low: float = EMPTY
+    """Lower end of the speedup's interval, runs resampled in pairs."""
+    speedup_high: float = EMPTY
+    """Upper end of that interval."""
+    latency_ms: float = EMPTY
+    """Median time of the solution in milliseconds."""
+    baseline_ms: float = EMPTY
+    """Median time of the baseline in milliseconds."""
+    findings: str = ""
+    """What makes the time doubtful; such a time is shown, but no speedup is credited."""
+    sound: bool
+    """No defect of the problem is known."""
+    turn: int
+    """0 is the first answer; the paper's N is turn + 1."""
+    sample: int
+    """Index among answers to the same prompt."""
+    solution: str = ""
+    """Digest of the kernel."""
+
+
+def rows(run: Run) -> list[Row]:
+    """A row for each correct timed kernel and baseline, with what makes a time doubtful."""
+    answers = prompted(run.frame)
+    correct = answers[answers["correct"].astype(bool)]
+    return [
+        Row.pick(cells, level=str(item["level"]))
+        for item in correct.to_dict("records")
+        for cells in timed_rows(item, run.context)
+    ]
+
+
+def finding(rows: Sequence[Row]) -> str:
+    """How many kernels are faster than the first baseline, and the fastest that has a credited time."""
+    own = [row for row in rows if row.baseline == rows[0].baseline]
+    credited = [row for row in own if not row.findings]
+    faster = sum(row.speedup > 1 for row in credited)
+    said = f"{of(faster, len(own), 'correct kernels')} are faster than `{rows[0].baseline}`"
+    if not credited:
+        return f"{said}; the times of all are doubtful."
+    best = max(credited, key=lambda row: row.speedup)
+    return f"{said}; the best is {number(best.speedup)} times as fast (`{best.definition}`, {best.model})."
+
+
+def figure(table: pd.DataFrame) -> Drawn:
+    """A mark for each kernel."""
+    from hone.analysis.kernelbench_figures import speedups_figure
+
+    return speedups_figure(table)
+
+
+TABLE = RunTable(
+    name="kernelbench_speedups",
+    title="Speedup of every correct kernel",
+    caption=(
+        "Speedup of every correct kernel over the baseline: medians of times taken in turns in one run, with their "
+        "interval. A time that is doubtful, for instance below what the hardware can need, says so in `findings` and "
+        "earns nothing."
+    ),
+    category="KernelBench",
+    row=Row,
+    rows=rows,
+    finding=finding,
+    shown={
+        "experiment": "Experiment",
+        "model": "Model",
+        "definition": "Problem",
+        "baseline": "Baseline",
+        "latency_ms": "Time (ms)",
+        "baseline_ms": "Baseline (ms)",
+        "speedup": "Speedup",
+        "findings": "Findings",
+    },
+    figures=(Figure("kernelbench_speedups", "Speedup of correct kernels", figure),),
+)

@@ -1,0 +1,124 @@
+"""published_claims: times and speedups that archives published, beside ours."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hone.analysis.archives import outcomes_of
+from hone.analysis.context import Context
+from hone.analysis.render import number
+from hone.records import Claim
+from hone.tables.row import EMPTY, TableRow
+from hone.tables.run import Run
+from hone.tables.table import RunTable
+from hone.tables.words import known, plural
+
+
+class Row(TableRow):
+    """One published answer against one baseline."""
+
+    archive: str
+    """Name in the config of the public repository that holds the answer."""
+    model: str
+    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
+    definition: str
+    """Name of the problem."""
+    claimed_speedup: float = EMPTY
+    """The archive's speedup over PyTorch in eager mode, on its own machine."""
+    claimed_ms: float = EMPTY
+    """The archive's time of the answer in milliseconds, on its own machine."""
+    as_published_speedup: float = EMPTY
+    """Speedup here by KernelBench's own loop, host work included; no credit."""
+    device_speedup: float = EMPTY
+    """Speedup here by the device's clock, credited or not (see findings)."""
+    status: str
+    """Verdict."""
+    findings: str
+    """What makes the time doubtful; such a time is shown, but no speedup is credited."""
+    sample: int
+    """Index among answers to the same prompt."""
+    archive_verdict: str = ""
+    """What the archive says: correct, wrong_value, wrong_shape, wrong (it does not say why), compile_error,
+    runtime_error; not_run: no verdict, or its machine or harness failed."""
+    hardware: str = ""
+    """Machine that the archive names."""
+    experiment: str = ""
+    """Name in the config."""
+    rule: str = ""
+    """Rule of the verdicts: kernelbench or hone."""
+    baseline: str = ""
+    """What the speedup is measured against."""
+    latency_ms: float = EMPTY
+    """Median time of the solution in milliseconds."""
+    baseline_ms: float = EMPTY
+    """Median time of the baseline in milliseconds."""
+    detail: str = ""
+    """The verdict's reason."""
+    solution: str = ""
+    """Digest of the kernel."""
+
+
+def rows(run: Run) -> list[Row]:
+    """A row for each answer with a published time or speedup, experiment and baseline."""
+    claims = {(item.archive, item.model, item.definition, item.sample): item for item in run.records.claims}
+    found: list[Row] = []
+    for (experiment, *place), item in outcomes_of(run.frame).items():
+        archive = run.context.settings.experiments[experiment].archive or ""
+        claim = claims.get((archive, *place))  # type: ignore[arg-type]
+        if claim is not None and (claim.speedup or claim.runtime_ms):
+            found += _rows(claim, item, run.context)
+    return found
+
+
+def _rows(claim: Claim, item: Mapping[Any, Any], context: Context) -> Iterator[Row]:
+    for baseline in context.baselines_of([claim.definition]):
+        yield Row.pick(
+            {**item, **context.provenance.columns(dict(item))},
+            archive=claim.archive,
+            claimed_speedup=claim.speedup,
+            claimed_ms=claim.runtime_ms,
+            as_published_speedup=item[f"as_published_{baseline}"],
+            device_speedup=item[f"speedup_{baseline}"],
+            archive_verdict=str(claim.verdict),
+            hardware=claim.hardware,
+            rule=context.settings.protocol(item["experiment"]).rule,
+            baseline=baseline,
+            baseline_ms=item[f"baseline_ms_{baseline}"],
+        )
+
+
+def finding(rows: Sequence[Row]) -> str:
+    """The middle of ours over theirs."""
+    ratios = known(row.as_published_speedup / row.claimed_speedup for row in rows if row.claimed_speedup)
+    if not ratios:
+        return ""
+    middle = number(statistics.median(ratios))
+    return (
+        f"By KernelBench's own loop our speedup is {middle} times the published one (median of "
+        f"{plural(len(ratios), 'answer')})."
+    )
+
+
+TABLE = RunTable(
+    name="published_claims",
+    title="Published times beside ours",
+    caption=(
+        "Speedups and times that archives published, beside ours: by KernelBench's own loop, which counts host work, "
+        "and by the device's clock. Their machines differ from ours, so speedups can be compared and times can not."
+    ),
+    category="Judge",
+    row=Row,
+    rows=rows,
+    finding=finding,
+    shown={
+        "model": "Model",
+        "definition": "Problem",
+        "claimed_speedup": "Published speedup",
+        "as_published_speedup": "KernelBench's loop",
+        "device_speedup": "Device's clock",
+        "status": "Status",
+        "findings": "Findings",
+    },
+)
