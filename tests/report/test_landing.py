@@ -7,7 +7,15 @@ from hone.references import read_checked
 from hone.report.landing import findings, write_landing
 from tests.workflow.conftest import ROOT
 
-SUMMARY = "# Results\n\n- 3 of 4 kernels `softmax` are right ([log](log.md)).\n- None is fast.\n\n## Tables\n\n- more\n"
+SUMMARY = """# Results
+
+- 3 of 4 kernels `softmax` are right ([log](log.md)).
+- None is fast. ([table](tables/a.md))
+
+## Tables
+
+- more
+"""
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hone.config import UNPROMPTED, Settings
 from hone.files import write_text
+from hone.report.pages import OTHER_FILE
 
 PAPERS = """
 - **KernelBench** (arXiv 2502.10517): can a model write a faster kernel for a PyTorch workload?
@@ -60,7 +61,7 @@ def trainings(settings: Settings) -> Iterator[str]:
 def findings(summary: str) -> list[str]:
     """What the summary says before its lists, line by line as reStructuredText; empty where it says nothing."""
     found = FINDINGS.search(summary)
-    text = LINK.sub(r"\1", found[1]).strip() if found else ""
+    text = LINK.sub(r"\1", OTHER_FILE.sub("", found[1])).strip() if found else ""
     return text.replace("`", "``").splitlines()
 
 

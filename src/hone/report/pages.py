@@ -33,7 +33,7 @@ DETAILS = (
 TITLE = re.compile(r"<title>(.*?)</title>")
 LISTED_TABLE = re.compile(r"\((tables/(\w+)\.md)\)")
 LISTED_FIGURE = re.compile(r"^!\[([^\]]*)\]\((figures/(\w+)\.svg)\)\n\n((?:.+\n)+)", re.MULTILINE)
-OTHER_FILE = re.compile(r" \(?\[(?:CSV|PDF)\]\([^)]*\)\)?")
+OTHER_FILE = re.compile(r" \(?\[(?:CSV|PDF|table)\]\([^)]*\)\)?")
 """Links to files that the report has no page of."""
 
 
