@@ -55,7 +55,7 @@ def test_drawn_twice_is_the_same_to_the_byte(tables, figures, tmp_path):
 
 def test_another_process_writes_the_same_bytes(tables, figures, tmp_path):
     made = (
-        "import sys; from pathlib import Path; from hone.analysis.stage import make_figures; "
+        "import sys; from pathlib import Path; from hone.tables.stages import make_figures; "
         "make_figures(*map(Path, sys.argv[1:]))"
     )
     environment = os.environ | {"PYTHONHASHSEED": "7"}

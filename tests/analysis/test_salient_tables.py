@@ -4,12 +4,8 @@ import math
 
 import pytest
 
-from hone.analysis.device_roofline import KernelTime, read_kernel_times, roofline_rows
-from hone.analysis.render import read_table, to_frame
-from hone.analysis.salient_tables import TIMELINE_BATCHES, breakdown_rows, ladder_rows, scaling_rows, timeline_rows
-from hone.analysis.schema import TABLES
-from hone.csv_table import write_table as write_trial_table
 from hone.analysis.csv_records import KernelTime, read_kernel_times
+from hone.csv_table import write_table as write_trial_table
 from hone.tables.registry import TABLES
 from hone.tables.salient_timeline import TIMELINE_BATCHES
 

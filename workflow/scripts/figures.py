@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from hone.tables.stages import make_figures
 from hone.script import reported
+from hone.tables.stages import make_figures
 
 with reported(snakemake.log, snakemake.output):
     make_figures(Path(snakemake.input[0]).parent, Path(snakemake.output[0]))

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from hone.tables.summary import write_summary
 from hone.script import reported
+from hone.tables.summary import write_summary
 
 with reported(snakemake.log, snakemake.output):
     output = Path(snakemake.output[0])

@@ -78,8 +78,8 @@ TABLE = RunTable(
     name="own_kernels",
     title="Your own kernels, judged",
     caption=(
-        "Kernels out of a folder of your own (`method: files`), each with its verdict and its speedup over the config's "
-        "first baseline, the fastest of each problem first."
+        "Kernels out of a folder of your own (`method: files`), each with its verdict and its speedup over the "
+        "config's first baseline, the fastest of each problem first."
     ),
     category="Judge",
     row=Row,
