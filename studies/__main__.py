@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hone.cli_options import DEFAULT_CONFIG, RUN, ConfigFile, in_run, run_app
+from hone.cli.options import DEFAULT_CONFIG, RUN, ConfigFile, in_run, run_app
 from hone.csv_table import Row, table_lines, write_table
 from hone.errors import ConfigError
 from hone.scratch import ScratchFolder
@@ -158,8 +158,8 @@ def upstream(
     output: Output = RUN / "studies/upstream.csv",
 ) -> None:
     """Compare stand-alone kernels with the packages' own compiled functions, workload by workload. Needs a GPU."""
-    from hone.config import read
-    from hone.config_sources import KernelsSource
+    from hone.config.settings import read
+    from hone.config.sources import KernelsSource
     from studies.operators import upstream as study
 
     chosen = read(config).sources.get(source)
@@ -188,7 +188,7 @@ def sanitize(
     ] = RUN / "studies/operator_sanitizer.csv",
 ) -> None:
     """Run chosen kernels under NVIDIA's compute-sanitizer on their workloads: bad accesses, races, unwritten memory."""
-    from hone.config import read
+    from hone.config.settings import read
     from hone.operators.stages import record_files
     from studies.operators import sanitize as study
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
-from hone.config import load
-from hone.config_files import read_values
+from hone.config.files import read_values
+from hone.config.settings import load
 from hone.judge.child.cpu.native import SCALARS
 from hone.judge.child.models import cast_inputs, load_module, seed_all, set_sizes
 from hone.judge.plan import reference_message

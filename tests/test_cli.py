@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone.cli import main
+from hone.cli.main import main
 from hone.files import read_records, write_records
 from hone.llm.recorded import RecordedAnswer
 from hone.records import Answer, Completion, Language, LLMRequest, Message, Sampling, Solution, Usage
@@ -117,7 +117,7 @@ def test_run_refuses_a_wrong_option_before_anything_starts(hone, tmp_path):
 def test_run_hands_the_options_to_the_pipeline(tmp_path):
     for name in ("Snakefile", "workflow", "config", "resources", "profiles", "src"):
         (tmp_path / name).symlink_to(ROOT / name)
-    script = "import sys; sys.argv[0] = 'hone'; from hone.cli import main; main()"
+    script = "import sys; sys.argv[0] = 'hone'; from hone.cli.main import main; main()"
     command = [sys.executable, "-c", script, "run", "--experiment", "one_shot", "--limit", "2", "--dry-run"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

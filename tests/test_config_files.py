@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.config_files import check_files, read_values
+from hone.config.files import check_files, read_values
 from hone.errors import ConfigError
 
 TWICE = """

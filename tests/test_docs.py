@@ -7,8 +7,8 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from hone.cli import app
-from hone.config import Settings, load
+from hone.cli.main import app
+from hone.config.settings import Settings, load
 from hone.docs import PAGES, page
 from studies.__main__ import app as studies
 

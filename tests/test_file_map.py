@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hone.analysis.run import RunRecords
-from hone.config import read
+from hone.config.settings import read
 from hone.file_map import FileMap
 from tests.workflow.conftest import ROOT
 

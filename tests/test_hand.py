@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from hone.cli import main
+from hone.cli.main import main
 from hone.files import write_records
 from hone.launcher import signature
 from hone.records import Language

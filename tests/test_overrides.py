@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from hone.config import load
-from hone.config_files import read_values
+from hone.config.files import read_values
+from hone.config.overrides import override
+from hone.config.settings import load
 from hone.errors import ConfigError
-from hone.overrides import override
 
 VALUES = read_values(Path("config/miniature.yaml"))
 

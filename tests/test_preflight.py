@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.config import load
+from hone.config.settings import load
 from hone.errors import MachineError, ProviderError
 from hone.judge.device.cuda import gpu
 from hone.preflight import PlannedJob, check_needs

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone.config import ASTRA, load
+from hone.config.settings import ASTRA, load
 
 ROOT = Path(__file__).parents[1]
 TRANSCRIPTS = ROOT / "resources" / "recorded"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.config import load
+from hone.config.settings import load
 from hone.errors import ConfigError
 from hone.runs import made_with_others, options_file, remember, run_folder, run_name
 

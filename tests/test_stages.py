@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hone import kernel_stages
-from hone.config import Experiment, parse_source
+from hone.config.settings import Experiment, parse_source
 from hone.errors import MachineError
 from hone.files import read_records, write_records
 from hone.methods import stages as methods

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hone.config import Settings, closest
+from hone.config.settings import Settings, closest
 from hone.errors import ConfigError
 from hone.files import read_records
 from hone.methods.extract import ENTRY_POINTS

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent
 SOURCES = (".py", ".h", ".cpp", ".cu", ".cuh")
 """What counts as code: also what extensions, samplers and kernels are compiled from."""
-FOUNDATION = ("code", "config*", "errors", "files", "scratch", "store")
+FOUNDATION = ("code", "config/*", "errors", "files", "scratch", "store")
 """Modules that stages are built on and that decide no result: what a config says reaches a rule by its own params."""
 IMPORT = re.compile(r"^ *from (hone[\w.]*) import (?:\(([^)]*)\)|([^\n]*))", re.MULTILINE)
 """Everywhere in a module, also inside functions; `import hone.x` is not written in this project, which a test holds."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hone.bench import Bench, read_definitions, read_workloads
-from hone.config import closest, read
+from hone.config.settings import closest, read
 from hone.errors import ConfigError
 from hone.methods.extract import ENTRY_POINTS
 from hone.methods.files import header, read_source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from hone.config import Settings, model_slug
+from hone.config.settings import Settings, model_slug
 from hone.errors import HoneError, MachineError, located
 from hone.records import Language
 

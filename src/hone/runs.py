@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hone.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hone.config import Settings
+    from hone.config.settings import Settings
 
 RESULTS = Path("results")
 DEFAULT_RUN = RESULTS / "config"
@@ -19,7 +19,7 @@ DEFAULT_RUN = RESULTS / "config"
 
 def run_name(settings: Settings, configs: Sequence[str | Path]) -> str:
     """The config's `run:`, else the names of its files without `.yaml`; raises ConfigError where these are unfit."""
-    from hone.config import RUN_NAME
+    from hone.config.settings import RUN_NAME
 
     if settings.run is not None:
         return settings.run
@@ -33,7 +33,7 @@ def run_name(settings: Settings, configs: Sequence[str | Path]) -> str:
 
 def run_folder(config: Path) -> Path:
     """Where a config's results lie; raises ConfigError."""
-    from hone.config import read
+    from hone.config.settings import read
 
     return RESULTS / run_name(read(config), [config])
 

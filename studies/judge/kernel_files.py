@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hone.bench import DEFINITIONS, Bench, read_definitions, read_workloads
-from hone.config import read
+from hone.config.settings import read
 from hone.errors import ConfigError
 from hone.methods.files import SUFFIXES, language_of, source_files
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from hone.config_sources import Package
+from hone.config.sources import Package
 from hone.errors import SourceError
 from hone.files import write_bytes, write_text
 from hone.sources.extraction.entry import Operator, Template

@@ -16,7 +16,7 @@ from typing import Any
 
 from hone.build import build_all
 from hone.build.kernels import kernel_solution
-from hone.config_sources import KernelsSource
+from hone.config.sources import KernelsSource
 from hone.csv_table import Row
 from hone.errors import ConfigError, MachineError
 from hone.records import Build, Definition, Workload

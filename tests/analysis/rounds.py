@@ -7,7 +7,7 @@ from pathlib import Path
 from hone.analysis.bandwidth import CopyBandwidths
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import RunRecords
-from hone.config import Settings, load, model_slug
+from hone.config.settings import Settings, load, model_slug
 from hone.records import (
     Argument,
     Build,

@@ -6,7 +6,7 @@ import pytest
 
 from hone.analysis.archives import CAUSES, agrees, cause, pairs
 from hone.analysis.frames import CATEGORY
-from hone.config import load
+from hone.config.settings import load
 from hone.records import AsPublished, ClaimedVerdict, Status
 
 from .tables import read_table

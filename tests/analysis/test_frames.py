@@ -5,7 +5,7 @@ import math
 import pytest
 
 from hone.analysis.frames import CATEGORIES, CATEGORY, build_frame, problems_of, verdict_of
-from hone.config import load
+from hone.config.settings import load
 from hone.errors import RecordError
 from hone.records import Status, UnsupportedProblem
 

@@ -7,7 +7,7 @@ import pytest
 
 from hone.analysis.metrics import geometric_mean
 from hone.analysis.trajectories import NOT_ASKED, NOT_EVALUATED, trajectories
-from hone.config import Rounds
+from hone.config.settings import Rounds
 from hone.records import Status, UnsupportedProblem
 
 from .rounds import Kit, kernel, settings_for

@@ -7,7 +7,7 @@ from hone.analysis.csv_records import KernelTime, Preparation
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import RunRecords
 from hone.analysis.salient_numbers import DATASETS
-from hone.config import Settings
+from hone.config.settings import Settings
 from hone.records import (
     Environment,
     EpochFigures,

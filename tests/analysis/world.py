@@ -7,7 +7,7 @@ import numpy as np
 
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import RunRecords
-from hone.config import Settings, load
+from hone.config.settings import Settings, load
 from hone.records import (
     Answer,
     Build,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 import torch
 
-from hone.config_trainings import Training, TrainingKey
+from hone.config.trainings import Training, TrainingKey
 from hone.gnn import checkpoint
 from hone.gnn.batch import Block
 from hone.gnn.job import TrainingJob

@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from hone.config_graphs import SyntheticGraph
+from hone.config.graphs import SyntheticGraph
 from hone.gnn.graph import Graph
 from hone.gnn.prepare import prepare
 from hone.gnn.sampling import build_sampler

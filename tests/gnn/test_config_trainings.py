@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from hone.config_trainings import PUBLISHED, Training, TrainingKey, check_trainings, training_keys
+from hone.config.trainings import PUBLISHED, Training, TrainingKey, check_trainings, training_keys
 from hone.gnn.job import TrainingJob
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from hone.config_graphs import SyntheticGraph
+from hone.config.graphs import SyntheticGraph
 from hone.errors import MachineError, RecordError, SourceError
 from hone.gnn import prepare as preparing
 from hone.gnn.datasets.streams import row_chunks

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hone.config import json_schema, load, parse_graph
+from hone.config.settings import json_schema, load, parse_graph
 from hone.errors import ConfigError
 from hone.gnn.prepare import download
 from tests.test_config import minimal

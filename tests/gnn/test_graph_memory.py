@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from hone.config import parse_graph
+from hone.config.settings import parse_graph
 from hone.gnn.graph import Graph
 from hone.gnn.prepare import prepare
 from tests.gnn.process_memory import mapped_memory, peak_resident_bytes, process_memory
@@ -20,7 +20,7 @@ LIKE = {"kind": "papers100m_like", "scale": 0.004, "memory_mib": MEMORY_MIB}
 MEASURED = """
 import json, sys, torch
 from pathlib import Path
-from hone.config import parse_graph
+from hone.config.settings import parse_graph
 from hone.gnn import prepare
 from hone.gnn.datasets import papers100m_like
 from tests.gnn.process_memory import peak_resident_bytes, process_memory

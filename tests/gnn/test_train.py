@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from hone.config_trainings import PUBLISHED, Plateau
+from hone.config.trainings import PUBLISHED, Plateau
 from hone.gnn.distributed import Ranks
 from hone.gnn.learner import Learner
 from hone.gnn.models import build_model

@@ -9,8 +9,8 @@ from typing import get_args
 import pytest
 
 from hone.build.parse import syntax_tree
-from hone.config import read
-from hone.config_sources import LocalSource
+from hone.config.settings import read
+from hone.config.sources import LocalSource
 from hone.methods.files import check_files, header, language_of, read_file, source_files, statuses
 from hone.records import Finding, Status
 from hone.sources.fetch import fetch

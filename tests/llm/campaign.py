@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hone import config
+from hone.config import settings as config
 from hone.llm.answer import answer_prompts
 from hone.llm.ledger import Ledger
 from hone.llm.retry import Waits

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from hone import config
+from hone.config import settings as config
 from hone.errors import ProviderError
 from hone.llm.names import api_key, config_name, environment, parse_model
 from hone.records import LLMRequest, Sampling

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.config import Experiment
+from hone.config.settings import Experiment
 from hone.errors import ConfigError
 from hone.files import read_records, write_records
 from hone.methods.files import candidates, check_files, header, language_of, read_file, source_files

@@ -8,7 +8,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from hone.cli_operators import app
+from hone.cli.operators import app
 from hone.errors import MachineError, RecordError
 from hone.files import read_records, write_records
 from hone.operators import stages

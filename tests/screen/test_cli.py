@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hone.cli import app
+from hone.cli.main import app
 from hone.errors import ConfigError
 from hone.files import read_records, write_records
 from hone.records import Candidate, Solution

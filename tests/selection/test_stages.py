@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from hone.cli_operators import app
+from hone.cli.operators import app
 from hone.errors import RecordError
 from hone.files import read_record, read_records, write_records
 from hone.records import Build, BuildStatus, Performance, Selection, SelectionReason, Status, Timing

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from hone.config_sources import LocalSource
+from hone.config.sources import LocalSource
 from hone.launcher import signature
 from hone.records import Language
 from hone.sources.fetch import fetch

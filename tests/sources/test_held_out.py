@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.config_sources import LocalSource
+from hone.config.sources import LocalSource
 from hone.errors import SourceError
 from hone.sources.fetch import fetch
 from hone.sources.held_out import HeldOutError, read_entries

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from hone.config_sources import LocalSource
+from hone.config.sources import LocalSource
 from hone.records import Language, Tolerance
 from hone.sources.fetch import fetch
 from hone.sources.inspect import define

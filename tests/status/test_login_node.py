@@ -8,8 +8,8 @@ import sys
 import pytest
 import yaml
 
-from hone.config import load
-from hone.config_files import read_values
+from hone.config.files import read_values
+from hone.config.settings import load
 from hone.file_map import FileMap
 from hone.files import write_records
 from hone.llm.recorded import RecordedAnswer
@@ -106,7 +106,7 @@ def test_the_plan_is_made_of_the_files_that_the_status_looks_for(login_node):
 
 def test_the_status_needs_no_torch(login_node):
     run, _ = login_node
-    script = "import sys; sys.argv[0] = 'hone'; from hone.cli import main; main()"
+    script = "import sys; sys.argv[0] = 'hone'; from hone.cli.main import main; main()"
     output = run("-c", script, "status", "--configfile", "login.yaml")
     assert "Campaign of login.yaml" in output
     assert "calls recorded/miniature" in output

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from hone.config import load
-from hone.config_trainings import TrainingKey
+from hone.config.settings import load
+from hone.config.trainings import TrainingKey
 from hone.errors import RecordError
 from hone.file_map import FileMap, Paths
 from hone.file_map.paths import training_job

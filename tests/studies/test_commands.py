@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from hone.cli_options import run_app
+from hone.cli.options import run_app
 from studies.__main__ import app
 
 README = Path("studies/README.md").read_text()

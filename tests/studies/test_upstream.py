@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from hone.config_sources import FolderPackage, KernelsSource
+from hone.config.sources import FolderPackage, KernelsSource
 from hone.errors import ConfigError, SourceError
 from hone.records import Tolerance
 from hone.sources.extraction.entry import Operator, Template

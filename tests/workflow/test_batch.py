@@ -49,7 +49,7 @@ def answer_pending(pipeline, name):
 
 
 def hone(pipeline, *arguments):
-    script = "from hone.cli import main; main()"
+    script = "from hone.cli.main import main; main()"
     command = [sys.executable, "-c", script, *arguments]
     done = subprocess.run(command, cwd=pipeline.folder, capture_output=True, text=True, timeout=600, check=False)
     return done.returncode, done.stdout + done.stderr

@@ -3,7 +3,7 @@ from functools import cache
 from glob import glob
 
 from hone.code import code_digest, stage_digest, text_digest
-from hone.config import model_slug
+from hone.config.settings import model_slug
 from hone.file_map import FileMap
 from hone.llm.names import parse_model
 from hone.methods.render import prompt_files

@@ -6,12 +6,12 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from hone.cluster import cancel_orphans
-from hone.config_files import check_files
+from hone.config.files import check_files
 from hone.errors import HoneError
 from hone.files import require_writable
 from hone.locks import forget_dead_runs
 from hone.preflight import PlannedJob, check_needs
-from hone.references import checked
+from hone.config.references import checked
 from hone.runs import RESULTS, made_with_others, remember, run_name
 
 CONFIGS = [os.path.relpath(path) for path in workflow.configfiles]

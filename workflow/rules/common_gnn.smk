@@ -1,5 +1,5 @@
 # What the rules of graphs and trainings share: the functions that need a job's wildcards.
-from hone.config_trainings import TrainingKey
+from hone.config.trainings import TrainingKey
 from hone.file_map.paths import training_job
 from hone.gnn.job import TrainingJob
 

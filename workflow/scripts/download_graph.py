@@ -1,6 +1,6 @@
 """The public files that a graph is made of."""
 
-from hone.config import parse_graph
+from hone.config.settings import parse_graph
 from hone.errors import located
 from hone.gnn.prepare import download
 from hone.script import reported

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.config import parse_source
+from hone.config.settings import parse_source
 from hone.script import reported
 from hone.sources.stages import fetch_problems
 

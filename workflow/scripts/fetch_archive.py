@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.config import parse_archive
+from hone.config.settings import parse_archive
 from hone.script import reported
 from hone.sources.archives.stages import fetch_archive
 

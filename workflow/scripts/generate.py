@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.config import load
+from hone.config.settings import load
 from hone.llm.stages import generate
 from hone.records import Sampling
 from hone.script import reported

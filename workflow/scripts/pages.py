@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hone.analysis.pages import write_pages
 from hone.analysis.run import read_run
-from hone.config import load
+from hone.config.settings import load
 from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.config import parse_graph
+from hone.config.settings import parse_graph
 from hone.errors import located
 from hone.gnn.prepare import prepare
 from hone.script import reported

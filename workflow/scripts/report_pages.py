@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hone.stage import reported
 
-from hone.config import load
+from hone.config.settings import load
 from hone.report.landing import write_landing
 from hone.report.pages import write_report
 

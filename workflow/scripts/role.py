@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.config import Experiment
+from hone.config.settings import Experiment
 from hone.methods.astra.stages import AnswerFiles, EarlierTurns, ask_role
 from hone.script import reported
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import read_run
 from hone.code import commit
-from hone.config import load
+from hone.config.settings import load
 from hone.script import reported
 from hone.tables.stages import make_tables, run_of
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.config import Experiment
+from hone.config.settings import Experiment
 from hone.methods.astra.stages import ask_testing
 from hone.script import reported
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from hone.analysis.frames import MISSING, NO_CODE
-from hone.config import Settings
+from hone.config.settings import Settings
 from hone.records import Claim, ClaimedVerdict, Status
 
 Rule = Literal["kernelbench", "hone"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from hone.analysis.paper_numbers import Matcher
 from hone.analysis.provenance import Provenance
-from hone.config import Settings
+from hone.config.settings import Settings
 from hone.records import TORCH_BASELINES
 
 Cells = dict[str, Any]

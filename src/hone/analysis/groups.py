@@ -15,7 +15,7 @@ import pandas as pd
 
 from hone.analysis.context import Cells, Context
 from hone.analysis.metrics import Estimate, Floats, outcomes
-from hone.config import UNPROMPTED, Settings
+from hone.config.settings import UNPROMPTED, Settings
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from hone.analysis.render import number, pipe_table
 from hone.analysis.run import RunRecords
 from hone.analysis.source_lines import lines_of_code
 from hone.analysis.trajectories import Trajectory, Verdicts, Version, trajectories
-from hone.config import UPSTREAM, Rounds, Settings
+from hone.config.settings import UPSTREAM, Rounds, Settings
 from hone.files import write_text
 from hone.methods.astra.evidence import resources
 from hone.methods.astra.roles import EXPERIENCE, SINGLE

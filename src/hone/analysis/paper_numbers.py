@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hone.analysis.salient_numbers import TRAINING_FIELDS
-from hone.config import Settings, closest
+from hone.config.settings import Settings, closest
 from hone.errors import ConfigError, RecordError
 
 FOLDER = Path("resources/published")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from hone.config import Settings
+from hone.config.settings import Settings
 from hone.records import Trace, digest
 
 FROM_VERDICTS = ("device", "driver", "protocol", "torch")

@@ -13,7 +13,7 @@ from functools import cached_property
 from hone.analysis.frames import MISSING, NO_CODE, Place, Problem, problems_of
 from hone.analysis.provenance import joined
 from hone.analysis.run import RunRecords
-from hone.config import ASTRA, UPSTREAM, Experiment, Rounds, Settings, model_slug
+from hone.config.settings import ASTRA, UPSTREAM, Experiment, Rounds, Settings, model_slug
 from hone.methods.astra.history import History, attempts_of, histories
 from hone.methods.astra.history import Version as Entry
 from hone.methods.astra.winners import reported, winner_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone.config import Experiment, Settings
+from hone.config.settings import Experiment, Settings
 from hone.file_map.kinds import Kinds
 from hone.file_map.paths import Paths, Shard
 from hone.methods.files import source_files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hone.config import ASTRA, UNPROMPTED, Settings
+from hone.config.settings import ASTRA, UNPROMPTED, Settings
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hone.config import model_slug
-from hone.config_trainings import TrainingKey
+from hone.config.settings import model_slug
+from hone.config.trainings import TrainingKey
 
 GRAPH_ARRAYS = ("indptr", "indices", "features", "labels", "train", "valid", "test")
 

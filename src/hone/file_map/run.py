@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hone.config import Settings
+from hone.config.settings import Settings
 from hone.file_map.experiments import ExperimentFiles
 from hone.file_map.kinds import Kinds
 from hone.file_map.paths import Paths

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from hone.config import Settings
-from hone.config_trainings import OPERATORS, TrainingKey, training_keys
+from hone.config.settings import Settings
+from hone.config.trainings import OPERATORS, TrainingKey, training_keys
 from hone.file_map.paths import Paths
 from hone.records.gnn import System
 from hone.sources.extraction.names import numbers_in

@@ -17,7 +17,7 @@ from hone.gnn.reference_sampler import ReferenceSampler
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hone.config_trainings import Precision
+    from hone.config.trainings import Precision
     from hone.gnn.graph import Graph
     from hone.gnn.models import GNN
     from hone.gnn.seeds import Plan

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hone.config_trainings import (
+from hone.config.trainings import (
     HyperParameters,
     Inference,
     Placement,

@@ -17,7 +17,7 @@ from hone.gnn.seeds import derived_seed
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from hone.config_trainings import HyperParameters, Plateau, Precision
+    from hone.config.trainings import HyperParameters, Plateau, Precision
     from hone.gnn.batch import Batch
     from hone.gnn.models import GNN
 

@@ -1,6 +1,6 @@
 """SAGE, GAT, GIN and SAGE-RI as SALIENT trains them (driver/models.py of its repository).
 
-Their hyper-parameters are in `hone.config_trainings`. A model works on a batch's blocks. Its layers can be called one
+Their hyper-parameters are in `hone.config.trainings`. A model works on a batch's blocks. Its layers can be called one
 by one, so that inference can go through all nodes of a graph layer by layer.
 """
 

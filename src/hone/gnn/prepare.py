@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hone.build.progress import progress_bar
-from hone.config_graphs import (
+from hone.config.graphs import (
     GraphEntry,
     MusaeGraph,
     OGBGraph,

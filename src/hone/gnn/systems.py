@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.config_trainings import SAMPLING
+from hone.config.trainings import SAMPLING
 from hone.gnn.reference_sampler import ReferenceSampler
 from hone.gnn.scaled import ScaledSource
 from hone.gnn.sources import BatchSource, LoaderSource, WholeGraphSource, WorkerSource

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from hone.config_trainings import Precision
+    from hone.config.trainings import Precision
     from hone.gnn.distributed import Ranks
     from hone.gnn.graph import Graph
     from hone.gnn.learner import Learner

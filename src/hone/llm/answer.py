@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone import config
+from hone.config import settings as config
 from hone.errors import PendingAnswersError, ProviderError
 from hone.llm.batch import export_requests
 from hone.llm.cost import find_tariff

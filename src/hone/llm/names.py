@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone import config
+from hone.config import settings as config
 from hone.errors import ProviderError
 from hone.records import LLMRequest
 

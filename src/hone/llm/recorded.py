@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from hone.config import closest
+from hone.config.settings import closest
 from hone.errors import ProviderError, RecordError
 from hone.files import read_records
 from hone.llm.names import Target

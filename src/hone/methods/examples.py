@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hone.config import closest
+from hone.config.settings import closest
 from hone.errors import ConfigError
 from hone.records import Language, Record
 

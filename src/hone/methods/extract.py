@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from hone.config import Method
+from hone.config.settings import Method
 from hone.launcher import ENTRY_POINT
 from hone.records import Answer, Candidate, Language, Solution
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone.config import Experiment, closest
+from hone.config.settings import Experiment, closest
 from hone.errors import ConfigError
 from hone.methods.extract import ENTRY_POINTS
 from hone.records import Candidate, Definition, Language, Solution, Status

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from hone.config import closest
+from hone.config.settings import closest
 from hone.errors import ConfigError
 from hone.records import Record
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hone import launcher
-from hone.config import Experiment
+from hone.config.settings import Experiment
 from hone.methods.examples import ANSWER_FILES, load_examples
 from hone.methods.feedback import Previous
 from hone.methods.hardware import gpu

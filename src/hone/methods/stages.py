@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hone.config import Experiment, Numbers
+from hone.config.settings import Experiment, Numbers
 from hone.errors import MachineError
 from hone.files import read_all, read_records, write_records
 from hone.judge.gold import gold_solution

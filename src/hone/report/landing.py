@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hone.config import UNPROMPTED, Settings
+from hone.config.settings import UNPROMPTED, Settings
 from hone.files import write_text
 from hone.report.pages import OTHER_FILE
 

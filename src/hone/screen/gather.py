@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from hone.config import closest
+from hone.config.settings import closest
 from hone.errors import ConfigError
 from hone.files import read_records
 from hone.methods.files import header, language_of

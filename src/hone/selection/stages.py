@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import geometric_mean
 
-from hone.config import UPSTREAM
+from hone.config.settings import UPSTREAM
 from hone.errors import RecordError
 from hone.files import read_all, write_records, write_text
 from hone.records import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hone.config_sources import KernelBenchSource, LocalSource
+from hone.config.sources import KernelBenchSource, LocalSource
 from hone.errors import SourceError
 from hone.sources import git
 from hone.sources.problem import ProblemFile, parse_name, read_problem

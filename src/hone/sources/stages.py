@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from hone.config import Numbers
-from hone.config_sources import Source
+from hone.config.settings import Numbers
+from hone.config.sources import Source
 from hone.errors import located
 from hone.files import read_all, read_records, write_records
 from hone.records import TORCH_BASELINES, Definition, Tolerance, UnsupportedProblem, Workload

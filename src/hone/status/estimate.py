@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hone.config import Settings
-from hone.config_trainings import TrainingKey
+from hone.config.settings import Settings
+from hone.config.trainings import TrainingKey
 from hone.errors import ProviderError
 from hone.llm.cost import Tariff, find_tariff
 from hone.llm.names import parse_model

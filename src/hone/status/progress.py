@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from hone.config import ASTRA, Settings
-from hone.config_trainings import TrainingKey
+from hone.config.settings import ASTRA, Settings
+from hone.config.trainings import TrainingKey
 from hone.file_map import FileMap, Kinds, Questions, Shard
 from hone.llm.ledger import Ledger
 from hone.llm.names import Target, parse_model

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from hone.config import model_slug
-from hone.config_trainings import TrainingKey
+from hone.config.settings import model_slug
+from hone.config.trainings import TrainingKey
 from hone.file_map import FileMap
 from hone.file_map.paths import Paths, training_job
 from hone.llm.ledger import Ledger, read_entry

@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from hone.config import Settings
+from hone.config.settings import Settings
 from hone.file_map import FileMap
 from hone.llm.ledger import Ledger
 from hone.status.estimate import Estimate, estimate

@@ -10,7 +10,7 @@ from hone.analysis.astra import ALL, Astra, Outcome
 from hone.analysis.context import Cells
 from hone.analysis.metrics import geometric_mean, geometric_mean_interval
 from hone.analysis.render import number
-from hone.config import Experiment, Rounds
+from hone.config.settings import Experiment, Rounds
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hone.analysis.astra import Astra, Outcome
 from hone.analysis.metrics import geometric_mean, geometric_mean_interval
 from hone.analysis.trajectories import Version
-from hone.config import UPSTREAM
+from hone.config.settings import UPSTREAM
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable

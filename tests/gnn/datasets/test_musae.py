@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from hone.config_graphs import MusaeGraph
+from hone.config.graphs import MusaeGraph
 from hone.errors import SourceError
 from hone.gnn.datasets import musae
 from hone.gnn.graph import Graph

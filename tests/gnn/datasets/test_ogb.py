@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from hone.config_graphs import OGBGraph
+from hone.config.graphs import OGBGraph
 from hone.errors import SourceError
 from hone.gnn.datasets import ogb, ogb_npz
 from hone.gnn.graph import UNLABELLED, Graph

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from hone.config_graphs import Papers100MLikeGraph
+from hone.config.graphs import Papers100MLikeGraph
 from hone.errors import MachineError
 from hone.gnn.datasets import papers100m_files
 from hone.gnn.datasets.papers100m_device import generate_on

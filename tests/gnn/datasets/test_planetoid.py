@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from hone.config_graphs import PlanetoidGraph
+from hone.config.graphs import PlanetoidGraph
 from hone.errors import SourceError
 from hone.gnn.datasets import planetoid
 from hone.gnn.graph import UNLABELLED, Graph

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hone.config_graphs import SyntheticGraph
+from hone.config.graphs import SyntheticGraph
 from hone.gnn.graph import Graph
 from hone.gnn.prepare import prepare
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.config_trainings import PUBLISHED
+from hone.config.trainings import PUBLISHED
 from hone.errors import MachineError
 from hone.gnn.device.places.budget import (
     GIB,

@@ -5,7 +5,7 @@ import mmap
 import pytest
 import torch
 
-from hone.config_graphs import SyntheticGraph
+from hone.config.graphs import SyntheticGraph
 from hone.errors import MachineError
 from hone.gnn.device import copies
 from hone.gnn.device.memory import DeviceGraph

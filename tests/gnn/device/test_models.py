@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from hone.config_trainings import HyperParameters
+from hone.config.trainings import HyperParameters
 from hone.gnn.device.autograd_pass import AutogradPass, ModelWeights
 from hone.gnn.device.kernel_work import BatchCounts
 from hone.gnn.device.loop import DeviceLoop, measured_room

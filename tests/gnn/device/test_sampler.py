@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hone.config_trainings import MAX_DEVICE_FANOUT
+from hone.config.trainings import MAX_DEVICE_FANOUT
 from hone.errors import ConfigError, MachineError
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.sampler import DeviceSampler, as_batch

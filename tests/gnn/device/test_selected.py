@@ -11,7 +11,7 @@ import torch
 from hone.build.builds import CUDA_EPILOGUE, build_one
 from hone.build.kernels import kernel_solution
 from hone.build.toolchain import toolchain_for
-from hone.config_trainings import OPERATORS
+from hone.config.trainings import OPERATORS
 from hone.errors import MachineError
 from hone.files import write_text
 from hone.gnn.device.loop import DeviceLoop

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hone.config import load
+from hone.config.settings import load
 from hone.errors import ConfigError
 from hone.judge.case import Case
 from hone.judge.device.cuda.alone import WARM_UPS, TimedAlone, beside

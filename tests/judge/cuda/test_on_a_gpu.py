@@ -6,7 +6,7 @@ import pytest
 
 from hone.build import build_all
 from hone.build.kernels import kernel_solution
-from hone.config_sources import LocalSource
+from hone.config.sources import LocalSource
 from hone.errors import MachineError
 from hone.judge.device.cuda.gpu import visible_gpus
 from hone.judge.judging import judge_all

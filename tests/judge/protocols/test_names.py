@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone import config
-from hone.config import load
-from hone.config_judge import timing_protocols
+from hone.config.judge import timing_protocols
+from hone.config.settings import load
 from hone.errors import ConfigError
+from hone.judge import protocols
 from hone.judge.protocols import measure_of
 
 
 def test_a_config_may_name_just_those_that_measure():
     assert "hone" in timing_protocols()
-    for path in Path(config.__file__).parent.glob("judge/protocols/[a-z]*.py"):
+    for path in Path(protocols.__file__).parent.glob("[a-z]*.py"):
         if path.stem in timing_protocols():
             assert callable(measure_of(path.stem))
         else:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.config import load
+from hone.config.settings import load
 from hone.errors import ConfigError
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.config import Experiment
+from hone.config.settings import Experiment
 from hone.errors import ConfigError
 from hone.methods.astra.roles import CODING, EXPERIENCE, SINGLE, TESTING, RoleAnswer, RoleRenderer
 from hone.methods.templates import Templates

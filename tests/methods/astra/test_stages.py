@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.config import Experiment
+from hone.config.settings import Experiment
 from hone.errors import MachineError, RecordError
 from hone.files import read_records, write_records
 from hone.methods.astra import stages

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.config import parse_archive
+from hone.config.settings import parse_archive
 from hone.sources.archives.fetch import fetch
 
 SOURCE = "class ModelNew: ...\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.config_sources import FolderPackage, KernelsSource
+from hone.config.sources import FolderPackage, KernelsSource
 from tests.graph_ops import ROOT, definitions
 
 EMULATOR = ROOT / "tests/gnn/device/emulator"

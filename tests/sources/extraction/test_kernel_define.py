@@ -9,8 +9,8 @@ import torch
 
 from hone.build import build_all
 from hone.build.kernels import kernel_solution
-from hone.config import load
-from hone.config_sources import FolderPackage
+from hone.config.settings import load
+from hone.config.sources import FolderPackage
 from hone.errors import ConfigError, SourceError
 from hone.files import read_records, write_records
 from hone.launcher import signatures

@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from hone.config_sources import GitPackage, PyPIPackage
+from hone.config.sources import GitPackage, PyPIPackage
 from hone.errors import SourceError
 from hone.sources.extraction.packages import cached, open_package, open_packages
 

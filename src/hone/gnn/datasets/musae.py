@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hone.config_graphs import MusaeGraph
+from hone.config.graphs import MusaeGraph
 from hone.errors import SourceError
 from hone.gnn.datasets.download import downloaded
 from hone.gnn.datasets.splits import stratified

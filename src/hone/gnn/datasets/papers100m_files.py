@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hone.config_graphs import Papers100MLikeGraph
+from hone.config.graphs import Papers100MLikeGraph
 from hone.errors import MachineError
 from hone.files import write_text
 from hone.gnn.datasets.papers100m_device import GeneratedGraph, generate_on

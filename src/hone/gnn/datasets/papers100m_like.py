@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hone.config_graphs import Papers100MLikeGraph
+from hone.config.graphs import Papers100MLikeGraph
 from hone.gnn.datasets.streams import GraphStreams, edge_chunks, row_chunks
 from hone.records import GraphSource
 

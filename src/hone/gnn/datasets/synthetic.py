@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hone.config_graphs import SyntheticGraph
+from hone.config.graphs import SyntheticGraph
 from hone.gnn.datasets.splits import stratified
 from hone.gnn.datasets.streams import GraphStreams, edge_chunks, row_chunks
 from hone.records import GraphSource

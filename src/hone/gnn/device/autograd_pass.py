@@ -21,7 +21,7 @@ from hone.gnn.learner import model_input
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from hone.config_trainings import HyperParameters, Plateau, Precision
+    from hone.config.trainings import HyperParameters, Plateau, Precision
     from hone.gnn.device.memory import BatchRoom, DeviceGraph
     from hone.gnn.device.native import Library
     from hone.gnn.distributed import Ranks

@@ -27,7 +27,7 @@ from hone.gnn.train import Epoch, Trainer
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hone.config_trainings import Placement
+    from hone.config.trainings import Placement
     from hone.gnn.device.weights import FlatWeights
     from hone.gnn.graph import Graph
     from hone.gnn.job import TrainingJob

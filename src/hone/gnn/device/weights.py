@@ -15,7 +15,7 @@ from hone.gnn.plateau import LEAST_CHANGE, THRESHOLD
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hone.config_trainings import HyperParameters, Plateau
+    from hone.config.trainings import HyperParameters, Plateau
     from hone.gnn.device.native import Library
     from hone.gnn.device.places.spread import Features
     from hone.gnn.layers import SAGEConv

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from hone.config import UPSTREAM, Rounds
+from hone.config.settings import UPSTREAM, Rounds
 from hone.methods.astra.history import History, Version
 from hone.methods.feedback import failure
 from hone.records import Build, Performance, Trace, Workload

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from hone.config import Rounds
+from hone.config.settings import Rounds
 from hone.records import Build, Candidate, Definition, Solution, Trace, Versioned, Workload
 from hone.selection.rank import credited_speedup, fastest, mean_speedup
 

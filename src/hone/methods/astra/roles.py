@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hone import launcher
-from hone.config import UPSTREAM, Experiment
+from hone.config.settings import UPSTREAM, Experiment
 from hone.errors import ConfigError
 from hone.methods.astra.evidence import evidence, failures, overview
 from hone.methods.astra.history import History

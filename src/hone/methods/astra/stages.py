@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from hone.build.kernels import kernel_solution
-from hone.config import UPSTREAM, Experiment, Method, Numbers
+from hone.config.settings import UPSTREAM, Experiment, Method, Numbers
 from hone.errors import MachineError, RecordError
 from hone.files import read_all, read_records, write_records
 from hone.methods import extract as extraction

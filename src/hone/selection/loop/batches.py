@@ -12,7 +12,7 @@ import torch
 
 from hone.build.builds import build_for
 from hone.build.kernels import kernel_solution
-from hone.config import UPSTREAM
+from hone.config.settings import UPSTREAM
 from hone.errors import MachineError
 from hone.gnn.sampling import Sampler
 from hone.gnn.seeds import Plan, shuffled

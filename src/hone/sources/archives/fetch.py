@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from hone.config_archives import Archive, LeaderboardArchive, ScoredLinesArchive
+from hone.config.archives import Archive, LeaderboardArchive, ScoredLinesArchive
 from hone.sources import git
 from hone.sources.archives.answer import ArchivedAnswer, Gathered, SkippedAnswer, admit, counts
 from hone.sources.archives.reading import Repository

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from hone.config_archives import ArchiveSection
+from hone.config.archives import ArchiveSection
 from hone.errors import SourceError
 from hone.records import Origin, Sampling
 from hone.sources import git

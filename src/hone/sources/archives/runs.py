@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hone.config_archives import RunsArchive
+from hone.config.archives import RunsArchive
 from hone.errors import SourceError
 from hone.records import Claimed
 from hone.sources.archives.answer import Found, Gathered, SkipReason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hone.config_archives import Archive
+from hone.config.archives import Archive
 from hone.errors import located
 from hone.files import write_records
 from hone.sources.archives.fetch import fetch

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from hone.config_archives import LeaderboardArchive, ScoredLinesArchive
+from hone.config.archives import LeaderboardArchive, ScoredLinesArchive
 from hone.errors import SourceError
 from hone.records import Claimed, ClaimedVerdict
 from hone.sources.archives.answer import Found, Gathered, SkipReason

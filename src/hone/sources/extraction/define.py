@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hone.config_sources import Package
+from hone.config.sources import Package
 from hone.errors import SourceError
 from hone.records import TORCH_BASELINES, Argument, Definition, Tolerance, Workload
 from hone.sources.extraction.entry import Entry, Shape, TensorOrScalar

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hone.config import closest
-from hone.config_sources import KernelsSource, Package
+from hone.config.settings import closest
+from hone.config.sources import KernelsSource, Package
 from hone.errors import SourceError, located
 from hone.records import Upstream, Versioned
 from hone.sources.extraction.entry import Entry, Kernel, parse_entry

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from hone.config_sources import FolderPackage, GitPackage, Package, PyPIPackage
+from hone.config.sources import FolderPackage, GitPackage, Package, PyPIPackage
 from hone.errors import SourceError
 from hone.files import write_bytes
 from hone.scratch import ScratchFolder

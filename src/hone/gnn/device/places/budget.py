@@ -10,7 +10,7 @@ from hone.errors import MachineError
 from hone.gnn.device.memory import Room
 
 if TYPE_CHECKING:
-    from hone.config_trainings import HyperParameters, Placement
+    from hone.config.trainings import HyperParameters, Placement
     from hone.records.gnn import GNNModel, GraphInfo, Place
 
 PLACES: tuple[Place, ...] = ("gpu", "sharded", "host_features", "host")

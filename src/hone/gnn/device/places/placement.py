@@ -21,7 +21,7 @@ from hone.gnn.device.places.spread import cached_features, sharded_features
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hone.config_trainings import Placement
+    from hone.config.trainings import Placement
     from hone.gnn.distributed import Ranks
     from hone.gnn.graph import Graph
     from hone.records.gnn import Place

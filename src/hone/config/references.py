@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from hone.analysis.paper_numbers import PaperNumbers, read_published
-from hone.config import ASTRA, UNPROMPTED, Settings, closest, load
-from hone.config_files import read_values
-from hone.config_trainings import OPERATORS
+from hone.config.files import read_values
+from hone.config.settings import ASTRA, UNPROMPTED, Settings, closest, load
+from hone.config.trainings import OPERATORS
 from hone.errors import ConfigError, located
 from hone.llm.recorded import read_transcript, transcript_path
 from hone.methods.files import check_files

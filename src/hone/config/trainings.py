@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from hone.config_section import Section
+from hone.config.section import Section
 from hone.records.gnn import GNNModel, Kernels, Place, Split, System
 
 Fanouts = tuple[int, ...]

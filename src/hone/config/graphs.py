@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hone.config_section import Section
+from hone.config.section import Section
 from hone.records.gnn import FeatureDtype
 
 

@@ -10,7 +10,7 @@ from hone.records import TIMED_ALONE, Protocol
 
 def timing_protocols() -> list[str]:
     """Names of the files of hone/judge/protocols that have a function `measure`."""
-    folder = Path(__file__).parent / "judge" / "protocols"
+    folder = Path(__file__).parents[1] / "judge" / "protocols"
     files = folder.glob("[a-z]*.py")
     return sorted(path.stem for path in files if "\ndef measure(" in path.read_text(encoding="utf-8"))
 

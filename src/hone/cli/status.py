@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hone.cli_options import DEFAULT_CONFIG, ConfigFile
+from hone.cli.options import DEFAULT_CONFIG, ConfigFile
 
 
 def status(config: ConfigFile = DEFAULT_CONFIG) -> None:
@@ -11,8 +11,8 @@ def status(config: ConfigFile = DEFAULT_CONFIG) -> None:
     Costs are tokens, dollars and GPU hours at measured rates. Reads only: it can look at a running pipeline, and needs
     neither PyTorch nor a GPU. What is wrong in a config is said with its line or field.
     """
+    from hone.config.references import read_checked
     from hone.file_map import FileMap
-    from hone.references import read_checked
     from hone.runs import run_folder
     from hone.status.screen import show
 

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
-from hone.cli_operators import app as operators
-from hone.cli_options import DEFAULT_CONFIG, RUN, ConfigFile, in_run, run_app
-from hone.cli_screen import screen
-from hone.cli_status import status
+from hone.cli.operators import app as operators
+from hone.cli.options import DEFAULT_CONFIG, RUN, ConfigFile, in_run, run_app
+from hone.cli.screen import screen
+from hone.cli.status import status
 from hone.runs import DEFAULT_RUN, RESULTS
 
 RUNS, JUDGE, ANSWERS, PROJECT = "Run and look", "Judge kernels", "Answers of models", "Work on Hone"
@@ -91,10 +91,10 @@ def run(
 
     Without options this is plain `snakemake`.
     """
-    from hone.config import load
-    from hone.config_files import read_values
-    from hone.overrides import override
-    from hone.references import checked
+    from hone.config.files import read_values
+    from hone.config.overrides import override
+    from hone.config.references import checked
+    from hone.config.settings import load
     from hone.runs import options_file, run_name
 
     values = read_values(config)
@@ -133,7 +133,7 @@ def import_(
 
     Then run the pipeline again: it finds them there.
     """
-    from hone.config import read
+    from hone.config.settings import read
     from hone.llm.batch import import_answers
     from hone.llm.ledger import Ledger
 
@@ -152,7 +152,7 @@ def pending(
     / "pending",
 ) -> None:
     """Join the exported requests without an answer into one OpenAI Batch file."""
-    from hone.config import read
+    from hone.config.settings import read
     from hone.llm.batch import export_requests, unanswered
     from hone.llm.ledger import Ledger
 
@@ -167,7 +167,7 @@ def ledger(
     check: Annotated[bool, typer.Option(help="Read every entry and name the damaged ones.")] = False,
 ) -> None:
     """Sum up the ledger of answers by model: calls, tokens, cost."""
-    from hone.config import read
+    from hone.config.settings import read
     from hone.llm.ledger import Ledger, describe
 
     settings = read(config)
@@ -208,7 +208,7 @@ def judge(
 
     The exit status is 0 if all of them pass.
     """
-    from hone.config import read
+    from hone.config.settings import read
     from hone.hand import find_solution, judge_solutions, read_solution
     from hone.verdict import verdict_lines
 
@@ -275,7 +275,7 @@ def repeatability(
 @app.command(rich_help_panel=PROJECT)
 def generated() -> None:
     """Write what is generated from the code: the config's JSON schema, docs/records and docs/tables.md."""
-    from hone.config import json_schema
+    from hone.config.settings import json_schema
     from hone.docs import write_pages
     from hone.files import write_text
     from hone.tables.docs import tables_page

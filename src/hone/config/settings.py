@@ -14,14 +14,14 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
 
-from hone.config_archives import Archive
-from hone.config_errors import explain
-from hone.config_files import read_values
-from hone.config_graphs import GraphEntry
-from hone.config_judge import check_judges
-from hone.config_section import Section
-from hone.config_sources import KernelsSource, Source
-from hone.config_trainings import Training, check_trainings
+from hone.config.archives import Archive
+from hone.config.errors import explain
+from hone.config.files import read_values
+from hone.config.graphs import GraphEntry
+from hone.config.judge import check_judges
+from hone.config.section import Section
+from hone.config.sources import KernelsSource, Source
+from hone.config.trainings import Training, check_trainings
 from hone.errors import ConfigError
 from hone.records import Language, Protocol, Sampling, TorchBaseline
 

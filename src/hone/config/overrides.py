@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hone.config import UNPROMPTED, closest
+from hone.config.settings import UNPROMPTED, closest
 from hone.errors import ConfigError
 
 

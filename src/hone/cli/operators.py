@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hone.cli_options import DEFAULT_CONFIG, RUN, ConfigFile, in_run
+from hone.cli.options import DEFAULT_CONFIG, RUN, ConfigFile, in_run
 
 if TYPE_CHECKING:
-    from hone.config import Settings
+    from hone.config.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Kernels as PyTorch operators: choose, list, check; select for trainings.")
 
@@ -33,7 +33,7 @@ def choose(
     output: Annotated[Path, typer.Option(callback=in_run, help="The file to write.")] = DEFAULT_CHOICES,
 ) -> None:
     """Choose, for each existing kernel, upstream's, today's and the best one that was written, and build them."""
-    from hone.config import read
+    from hone.config.settings import read
     from hone.files import read_records
     from hone.operators import stages
     from hone.operators.choice import KernelChoice
@@ -58,7 +58,7 @@ def list_(
     workloads: Workloads = DEFAULT_WORKLOADS,
 ) -> None:
     """Name and schema of each operator, and the functions that it can replace; or why a kernel is none."""
-    from hone.config import read
+    from hone.config.settings import read
     from hone.operators import stages
 
     settings = read(config)
@@ -84,7 +84,7 @@ def check(
     / "operators/operator_check.csv",
 ) -> None:
     """Compare operators with the upstream package's own functions and the reference, on every workload."""
-    from hone.config import read
+    from hone.config.settings import read
     from hone.operators import stages
 
     settings = read(config)

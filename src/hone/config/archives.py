@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from hone.config_section import Section
+from hone.config.section import Section
 
 
 class ArchiveSection(Section):
