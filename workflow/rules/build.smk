@@ -2,7 +2,7 @@
 
 
 rule build:
-    """Compile a batch's solutions: solutions in, builds out. Takes up to four cores and no GPU."""
+    """Compile a batch's solutions: solutions in, builds out. Takes up to half of the cores and no GPU."""
     input:
         solutions=solutions_behind_gate,
         definitions=[DEFINITIONS],
@@ -13,7 +13,7 @@ rule build:
     conda:
         "../../envs/hone.yaml"
     # All jobs of a machine share its compilers (hone.build.slots): this says how many batches are built side by side.
-    threads: 4
+    threads: build_threads
     params:
         store=settings.paths.store,
         timeout_s=lambda wildcards: settings.protocol(

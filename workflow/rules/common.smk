@@ -49,6 +49,11 @@ def all_cores(wildcards):
     return workflow.cores if workflow.scheduling_settings else 1
 
 
+def build_threads(wildcards):
+    """Half of the run's cores, four at least: few batches are built side by side, and the judge has the first early."""
+    return max(4, (all_cores(wildcards) or 0) // 2)
+
+
 def judge_threads(wildcards):
     """Cores that a job of the judge takes; a GPU's judge waits most of the time for the GPU."""
     if settings.judge.device == "cuda":
