@@ -29,7 +29,7 @@ def full(after):
 
 def test_tables_name_the_one_that_found_no_room(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full(after=3))
-    with pytest.raises(MachineError, match=r"errors\.md: cannot write: No space left(.|\n)*remedy: free space"):
+    with pytest.raises(MachineError, match=r"errors\.csv: cannot write: No space left(.|\n)*remedy: free space"):
         big_world().make(tmp_path)
     assert len(list(tmp_path.iterdir())) == 3
 

@@ -3,6 +3,7 @@
 import ast
 import re
 import tokenize
+from importlib import import_module
 
 import pytest
 
@@ -52,3 +53,16 @@ def test_a_job_of_every_rule_has_a_sentence():
     rules = [text for parts in texts for text in parts]
     assert len(rules) == len(RULES)
     assert not [text for text in rules if not re.search(r'^ *message:\n +f?".+\."$', text, re.MULTILINE)]
+
+
+def imports():
+    """(file, module, name) of all that workflow scripts and rule files import of hone: no linter follows these."""
+    for file in sorted((ROOT / "workflow").rglob("*")):
+        if file.suffix in (".py", ".smk"):
+            for module, names in re.findall(r"^ *from (hone[\w.]*) import ([\w, ]+)$", file.read_text(), re.MULTILINE):
+                yield from ((file.name, module, name.split(" as ")[0].strip()) for name in names.split(","))
+
+
+@pytest.mark.parametrize(("file", "module", "name"), sorted(set(imports())))
+def test_what_scripts_and_rules_import_is_there(file, module, name):
+    assert hasattr(import_module(module), name) or import_module(f"{module}.{name}")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.stage import reported
+from hone.script import reported
 
 from hone.config.settings import load
 from hone.report.landing import write_landing
