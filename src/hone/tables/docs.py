@@ -12,7 +12,7 @@ from hone.tables.table import Table
 
 HEAD = """# Tables
 
-What each CSV file of `results/tables` holds. The page beside it, `<name>.md`, shows the columns with a mark (✓).
+What each CSV file of `results/<run>/tables` holds. The page beside it, `<name>.md`, shows the columns with a mark (✓).
 A table is a module of `src/hone/tables`: rows, caption, page, figures and finding. `make generated` writes this page.
 """
 
