@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from hone.script import reported
-
 from hone.config.settings import load
 from hone.report.landing import write_landing
 from hone.report.pages import write_report
+from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     summary, landing = Path(snakemake.input.summary[0]), Path(snakemake.output.landing)
