@@ -256,6 +256,24 @@ def show(
     show_tables(RESULTS / run / "tables")
 
 
+@app.command(rich_help_panel=RUNS)
+def compare(
+    first: Annotated[str, typer.Argument(help="A folder of results/.")],
+    second: Annotated[str, typer.Argument(help="Another one.")],
+) -> None:
+    """Compare two runs: problems solved, speedups and epochs, paired by name."""
+    from rich.console import Console
+
+    from hone.tables.run_comparison import comparison
+
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    found = list(comparison(RESULTS / first / "tables", RESULTS / second / "tables"))
+    for table in found:
+        console.print(table)
+    if not found:
+        console.print(f"results/{first} and results/{second} have no experiment and no training of the same name")
+
+
 @app.command(rich_help_panel=PROJECT)
 def repeatability(
     first: Annotated[Path, typer.Argument(help="The folder of a run, such as results/paper.")],
