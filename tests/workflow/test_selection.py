@@ -26,8 +26,11 @@ OPERATORS = {"one_shot": "sample_neighbours", "zero_shot": "gather_rows"}
 SELECTED = "results/tiny/training/selected/few/sage/pipelined/gpus1/seed0.json"
 CHOICE = "results/tiny/selected/ops/sample_neighbours.json"
 TRAINED = ["results/tiny/gates/selected/ops/sample_neighbours.done", SELECTED]
-TABLES = [f"results/tiny/{name}" for name in ("tables/kernelbench_fast_p.csv", "figures", "summary.md")]
-FOLDERS = ["results/tiny/figures", "results/tiny/pages/tables"]
+TABLES = [
+    f"results/tiny/{name}" for name in ("tables/kernelbench_fast_p.csv", "figures", "summary.md", "report/landing.rst")
+]
+REPORT = ["report/tables", "report/csv", "report/figures", "report/trajectories"]
+FOLDERS = [f"results/tiny/{name}" for name in ("figures", "pages/tables", *REPORT)]
 """Outputs of rules that are folders."""
 
 
