@@ -29,7 +29,7 @@ pytest: .venv/.installed
 
 # The whole miniature and what else takes many minutes.
 slow: .venv/.installed
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m slow --numprocesses 2 --dist loadfile
 
 format: .venv/.installed
 	$(BIN)/ruff format .
