@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
-from hone.gnn.adam import Adam
 from hone.gnn.distributed import Ranks, sum_over_ranks
 from hone.gnn.plateau import PlateauRule
 from hone.gnn.seeds import derived_seed
@@ -57,9 +56,9 @@ class Learner:
         self.model: nn.Module = self._bare_model
         if ranks.world > 1:
             self.model = DistributedDataParallel(model, device_ids=[device.index] if device.type == "cuda" else None)
-        # On the device, where the plateau rule changes it.
-        self.lr = torch.tensor(hyper.lr, device=device)
-        self.optimizer = Adam(model.parameters(), self.lr, hyper.weight_decay)
+        lr = torch.tensor(hyper.lr, device=device)
+        # Fused: one kernel, which reads the learning rate on the device, where the plateau rule changes it.
+        self.optimizer = torch.optim.Adam(model.parameters(), lr=lr, weight_decay=hyper.weight_decay, fused=True)
         self.plateau = PlateauRule(plateau.factor, plateau.patience, device) if plateau else None
         self.generator = torch.Generator(device)
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
@@ -69,11 +68,16 @@ class Learner:
         """The model itself, whatever stands around it in a distributed training."""
         return self._bare_model
 
+    @property
+    def lr(self) -> Tensor:
+        """The learning rate, a scalar on the device."""
+        return cast("Tensor", self.optimizer.param_groups[0]["lr"])
+
     def step(self, batch: Batch, global_seeds: int) -> None:
         """One step on a batch that is on the device; `global_seeds` counts those of all ranks' parts."""
         self.bare_model.train()
         self.generator.manual_seed(derived_seed("dropout", self.seed, batch.epoch, batch.index, self.ranks.rank))
-        self.optimizer.zero_grad()
+        self.optimizer.zero_grad(set_to_none=True)
         loss = self._loss_sum(batch, self.generator)
         # Ranks' gradients are averaged; weighted so, their mean is the gradient of the global batch's mean loss.
         (loss * (self.ranks.world / global_seeds)).backward()  # type: ignore[no-untyped-call]
@@ -98,6 +102,7 @@ class Learner:
         """Go on from what `state` gave."""
         self.bare_model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
+        self.optimizer.param_groups[0]["lr"] = self.lr.to(self.device)
         if self.plateau:
             self.plateau.load_state_dict(state["plateau"])
 
