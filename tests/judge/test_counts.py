@@ -47,6 +47,12 @@ def test_floats(expected, got, wrong):
     assert tally("float32", floats(*expected), floats(*got)).wrong == wrong
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "bfloat16"])
+def test_a_signalling_nan_in_untouched_memory_is_wrong_without_a_warning(dtype):
+    bits = {"float16": np.uint16(0x7D01), "float32": np.uint32(0x7FA00001), "bfloat16": np.uint16(0x7FA1)}[dtype]
+    assert tally(dtype, np.zeros(4096, bits.dtype), np.full(4096, bits)).wrong == 4096
+
+
 def test_integers_and_booleans_must_be_equal():
     assert tally("int64", np.array([10**9]), np.array([10**9 + 1])).wrong == 1
     assert tally("int64", np.array([2**62 + 1]), np.array([2**62])).wrong == 1
