@@ -11,6 +11,7 @@ from hone.analysis.context import Cells
 from hone.analysis.metrics import geometric_mean, geometric_mean_interval
 from hone.analysis.render import number
 from hone.config.settings import Experiment, Rounds
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable
@@ -24,27 +25,20 @@ class Row(TableRow):
 
     kernel: str
     """Title of its definition; `all`: every kernel of the experiment."""
-    experiment: str
-    """Name in the config."""
-    model: str
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
+    experiment: columns.Experiment
+    model: columns.LanguageModel
     changed: str
     """Options of the loop that differ from the reference's."""
-    speedup: float = EMPTY
-    """Median time of the existing kernel over that of the winner: geometric mean over all workloads, of several
-    kernels the geometric mean of these, in which a kernel whose winner is not correct counts as 1."""
+    speedup: columns.WinnerSpeedup = EMPTY
     gain: float = EMPTY
     """Speedup over the reference's winner: geometric mean over workloads, then over kernels."""
     gain_low: float = EMPTY
     """Lower end of the gain's interval, workloads resampled."""
     gain_high: float = EMPTY
     """Upper end of that interval."""
-    correct: str
-    """Whether the winner is right on all workloads: yes, no (or none passed its suite), unknown (no verdict)."""
-    ci_low: float = EMPTY
-    """Lower end of its confidence interval, workloads resampled."""
-    ci_high: float = EMPTY
-    """Upper end of that interval."""
+    correct: columns.WinnerCorrect
+    ci_low: columns.WorkloadsLow = EMPTY
+    ci_high: columns.WorkloadsHigh = EMPTY
     reference: str = ""
     """The first experiment with the paper's loop: what the row is compared with."""
     kernels: int
@@ -57,8 +51,7 @@ class Row(TableRow):
     """A kernel is done when the floor is this share of its best time."""
     notes: bool
     """Whether plans carry notes of the kernels before."""
-    rounds: int
-    """Rounds that the config asks for, the existing kernel not counted."""
+    rounds: columns.Rounds
     written: int
     """Kernels that were written."""
     calls: int

@@ -16,6 +16,7 @@ from hone.analysis.source_lines import lines_of_code
 from hone.config.settings import UPSTREAM
 from hone.records import Solution
 from hone.sources.workloads import moved_bytes
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable
@@ -32,27 +33,18 @@ class Row(TableRow):
 
     kernel: str
     """Title of its definition; `all`: every kernel of the experiment; `paper`: those that the paper has numbers for."""
-    method: str
-    """How the model was asked."""
-    rounds: int
-    """Rounds that the config asks for, the existing kernel not counted."""
-    correct: str
-    """Whether the winner is right on all workloads: yes, no (or none passed its suite), unknown (no verdict)."""
-    speedup: float = EMPTY
-    """Median time of the existing kernel over that of the winner: geometric mean over all workloads, of several
-    kernels the geometric mean of these, in which a kernel whose winner is not correct counts as 1."""
-    ci_low: float = EMPTY
-    """Lower end of its confidence interval, workloads resampled."""
-    ci_high: float = EMPTY
-    """Upper end of that interval."""
+    method: columns.Method
+    rounds: columns.Rounds
+    correct: columns.WinnerCorrect
+    speedup: columns.WinnerSpeedup = EMPTY
+    ci_low: columns.WorkloadsLow = EMPTY
+    ci_high: columns.WorkloadsHigh = EMPTY
     loc_before: float = EMPTY
     """Lines, neither blank nor comment, of the stand-alone source of the existing kernel, headers resolved."""
     loc_after: float = EMPTY
     """The same of the winner's source."""
-    experiment: str = ""
-    """Name in the config."""
-    model: str = ""
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
+    experiment: columns.Experiment = ""
+    model: columns.LanguageModel = ""
     kernels: int
     """Kernels behind the row."""
     workloads: int
@@ -79,10 +71,8 @@ class Row(TableRow):
     """Mean over the paper's shapes of the existing kernel's median time in us."""
     optimised_us: float = EMPTY
     """The same of the winner."""
-    published: float = EMPTY
-    """The paper's speedup."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
+    published: columns.PublishedSpeedup = EMPTY
+    published_source: columns.PublishedSource = ""
     published_loc_before: float = EMPTY
     """The paper's loc_before."""
     published_loc_after: float = EMPTY
@@ -91,20 +81,15 @@ class Row(TableRow):
     """The paper's baseline_us."""
     published_optimised_us: float = EMPTY
     """The paper's optimised_us."""
-    suite_speedup: float = EMPTY
-    """Geometric mean of the speedup over the roles' own suite: what the loop goes by."""
+    suite_speedup: columns.SuiteSpeedup = EMPTY
     winner: str = ""
     """Which version won: the fastest by the roles' own suite, chosen among what was written."""
-    status: str = ""
-    """Verdict."""
+    status: columns.Verdict = ""
     detail: str = ""
     """The reason of the verdict that decides."""
-    findings: str = ""
-    """What makes the time doubtful; such a time is shown, but no speedup is credited."""
-    prompt_differs: int
-    """Recorded answers whose prompt has changed: later turns quote times of this run."""
-    solution: str = ""
-    """Digest of the kernel."""
+    findings: columns.Findings = ""
+    prompt_differs: columns.PromptsDiffer
+    solution: columns.SolutionDigest = ""
 
 
 def rows(run: Run) -> list[Row]:

@@ -9,6 +9,7 @@ from hone.analysis.astra import Astra, Outcome
 from hone.analysis.metrics import geometric_mean, geometric_mean_interval
 from hone.analysis.trajectories import Version
 from hone.config.settings import UPSTREAM
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -24,42 +25,31 @@ class Row(TableRow):
 
     kernel: str
     """Title of its definition."""
-    method: str
-    """How the model was asked."""
-    model: str
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
+    method: columns.Method
+    model: columns.LanguageModel
     turn: int
     """0 is the existing kernel."""
-    sample: int
-    """Index among answers to the same prompt."""
+    sample: columns.Sample
     status: str
     """Verdict on all workloads, or what there was instead of one."""
     speedup: float = EMPTY
     """Median time of the existing kernel over that of this version: geometric mean over all workloads."""
     kept: bool
     """A later round started from this version, or would have."""
-    ci_low: float = EMPTY
-    """Lower end of its confidence interval, workloads resampled."""
-    ci_high: float = EMPTY
-    """Upper end of that interval."""
+    ci_low: columns.WorkloadsLow = EMPTY
+    ci_high: columns.WorkloadsHigh = EMPTY
     suite_status: str = ""
     """Verdict on the roles' own suite."""
-    suite_speedup: float = EMPTY
-    """Geometric mean of the speedup over the roles' own suite: what the loop goes by."""
+    suite_speedup: columns.SuiteSpeedup = EMPTY
     won: bool
     """This version is the winner."""
     published: float = EMPTY
     """The paper's speedup of the winner."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
-    experiment: str = ""
-    """Name in the config."""
-    detail: str = ""
-    """The verdict's reason."""
-    findings: str = ""
-    """What makes the time doubtful; such a time is shown, but no speedup is credited."""
-    solution: str = ""
-    """Digest of the kernel."""
+    published_source: columns.PublishedSource = ""
+    experiment: columns.Experiment = ""
+    detail: columns.Detail = ""
+    findings: columns.Findings = ""
+    solution: columns.SolutionDigest = ""
 
 
 def rows(run: Run) -> list[Row]:

@@ -10,6 +10,7 @@ from hone.analysis.context import Cells
 from hone.config.settings import UPSTREAM
 from hone.records import Status, Trace, Workload
 from hone.sources.workloads import moved_bytes
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -25,8 +26,7 @@ class Row(TableRow):
 
     kernel: str
     """Title of its definition."""
-    method: str
-    """How the model was asked."""
+    method: columns.Method
     workload: str
     """Name of the workload."""
     dtype: str
@@ -35,14 +35,12 @@ class Row(TableRow):
     """The workload was shown in no prompt."""
     bytes: int
     """Inputs and outputs once each, what is written in place twice: the least that can be moved."""
-    baseline: str
-    """What the speedup is measured against."""
+    baseline: columns.Baseline
     baseline_us: float = EMPTY
     """Median time of the baseline in us."""
     optimised_us: float = EMPTY
     """Median time of the winner in us."""
-    speedup: float = EMPTY
-    """Median time of the baseline over median time of the solution."""
+    speedup: columns.Speedup = EMPTY
     bandwidth_share: float = EMPTY
     """floor_us over optimised_us: 1 is the speed of a plain copy."""
     floor_us: float = EMPTY
@@ -53,22 +51,15 @@ class Row(TableRow):
     """Axes of the workload."""
     paper_shape: bool
     """The paper measured the kernel at these sizes in this data type."""
-    published: float = EMPTY
-    """The paper's speedup."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
-    status: str = ""
-    """Verdict."""
+    published: columns.PublishedSpeedup = EMPTY
+    published_source: columns.PublishedSource = ""
+    status: columns.Verdict = ""
     correct: str = ""
     """Whether the winner is right on all workloads: yes, no, unknown (no verdict)."""
-    findings: str = ""
-    """What makes the time doubtful; such a time is shown, but no speedup is credited."""
-    experiment: str = ""
-    """Name in the config."""
-    model: str = ""
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
-    solution: str = ""
-    """Digest of the kernel."""
+    findings: columns.Findings = ""
+    experiment: columns.Experiment = ""
+    model: columns.LanguageModel = ""
+    solution: columns.SolutionDigest = ""
 
 
 def rows(run: Run) -> list[Row]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hone.analysis.astra import ALL, PAPER, Astra
 from hone.analysis.render import number
+from hone.tables import columns
 from hone.tables.astra_main import rows_of
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
@@ -20,29 +21,17 @@ class Row(TableRow):
 
     kernel: str
     """Title of its definition; `all`: every kernel of the experiment; `paper`: those that the paper has numbers for."""
-    method: str
-    """How the model was asked."""
-    speedup: float = EMPTY
-    """Median time of the existing kernel over that of the winner: geometric mean over all workloads, of several
-    kernels the geometric mean of these, in which a kernel whose winner is not correct counts as 1."""
-    correct: str = ""
-    """Whether the winner is right on all workloads: yes, no (or none passed its suite), unknown (no verdict)."""
-    ci_low: float = EMPTY
-    """Lower end of its confidence interval, workloads resampled."""
-    ci_high: float = EMPTY
-    """Upper end of that interval."""
-    published: float = EMPTY
-    """The paper's speedup."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
-    suite_speedup: float = EMPTY
-    """Geometric mean of the speedup over the roles' own suite: what the loop goes by."""
-    rounds: int
-    """Rounds that the config asks for, the existing kernel not counted."""
-    experiment: str = ""
-    """Name in the config."""
-    model: str = ""
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
+    method: columns.Method
+    speedup: columns.WinnerSpeedup = EMPTY
+    correct: columns.WinnerCorrect = ""
+    ci_low: columns.WorkloadsLow = EMPTY
+    ci_high: columns.WorkloadsHigh = EMPTY
+    published: columns.PublishedSpeedup = EMPTY
+    published_source: columns.PublishedSource = ""
+    suite_speedup: columns.SuiteSpeedup = EMPTY
+    rounds: columns.Rounds
+    experiment: columns.Experiment = ""
+    model: columns.LanguageModel = ""
     unresolved: int
     """Versions without a verdict: not judged, machine broke, lost; or correct but not timed."""
 

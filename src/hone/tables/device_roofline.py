@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable
@@ -33,10 +34,8 @@ class Row(TableRow):
     """floor_us over measured_us: 1 is all that the GPU can do."""
     floor_source: str = ""
     """What floor_us was computed with."""
-    dataset: str = ""
-    """Graph, as the config names it."""
-    training: str = ""
-    """Name in the config."""
+    dataset: columns.Dataset = ""
+    training: columns.Training = ""
 
 
 def rows(run: Run) -> list[Row]:

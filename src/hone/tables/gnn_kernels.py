@@ -13,6 +13,7 @@ from hone.analysis.provenance import joined
 from hone.analysis.render import number
 from hone.analysis.salient import Salient, Trained, mean_and_std
 from hone.records import KernelUse, SelectionReason, TrainingRun
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -61,24 +62,16 @@ class Row(TableRow):
     """What the training ran: the `selected` kernel, the `builtin`, or the builtin because it `fell_back`."""
     why: str = ""
     """Why it is not a selected kernel."""
-    dataset: str = ""
-    """Graph, as the config names it."""
-    training: str = ""
-    """Name in the config."""
+    dataset: columns.Dataset = ""
+    training: columns.Training = ""
     reference: str = ""
     """The training with the builtins that the row is compared with."""
-    model: str = ""
-    """Architecture of the network."""
-    system: str = ""
-    """How batches came into being; of published rows the system's own name."""
-    gpus: int
-    """Processes that trained together, each with a GPU where there is one; 0: no training."""
-    threads: float = EMPTY
-    """Preparing threads or worker processes of one process."""
-    fanouts: str = ""
-    """Neighbours sampled in training, from the seeds outwards; -1 takes all."""
-    batch_size: float = EMPTY
-    """Seeds of one process's batch."""
+    model: columns.Architecture = ""
+    system: columns.System = ""
+    gpus: columns.Processes
+    threads: columns.Threads = EMPTY
+    fanouts: columns.Fanouts = ""
+    batch_size: columns.BatchSize = EMPTY
     preparation_share: float = EMPTY
     """The operator's part of the processor time that preparing a batch takes."""
     preparation_gain: float = EMPTY
@@ -87,10 +80,8 @@ class Row(TableRow):
     most_gain: float = EMPTY
     """What an epoch would gain if its batches cost nothing: epoch over epoch less blocked; empty where the builtin was
     chosen."""
-    epoch_s: float = EMPTY
-    """Mean wall seconds of an epoch after warm-up, over the epochs of all seeds."""
-    epoch_std_s: float = EMPTY
-    """Standard deviation of epoch_s over these epochs."""
+    epoch_s: columns.EpochSeconds = EMPTY
+    epoch_std_s: columns.EpochDeviation = EMPTY
     builtin_epoch_s: float = EMPTY
     """`epoch_s` of the same training with the builtins: the reference."""
     builtin_epoch_std_s: float = EMPTY
@@ -98,8 +89,7 @@ class Row(TableRow):
     same_losses: str = ""
     """Yes or no: whether every epoch of both trainings has the same loss, to the last bit; sample_neighbours is exact
     and must have yes; of operators that round, those of device, no is no error."""
-    solution: str = ""
-    """Digest of the kernel."""
+    solution: columns.SolutionDigest = ""
 
 
 def rows(run: Run) -> list[Row]:

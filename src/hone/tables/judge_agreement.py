@@ -9,6 +9,7 @@ from hone.analysis.archives import RULES, Outcomes, Pair, Rule, agrees, cause, d
 from hone.analysis.context import Context
 from hone.analysis.provenance import FROM_VERDICTS, joined
 from hone.records import Claim
+from hone.tables import columns
 from hone.tables.row import TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable
@@ -18,14 +19,10 @@ from hone.tables.words import of
 class Row(TableRow):
     """One published answer, judged here under one or two rules."""
 
-    archive: str
-    """Name in the config of the public repository that holds the answer."""
-    model: str
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
-    definition: str
-    """Name of the problem."""
-    sample: int
-    """Index among answers to the same prompt."""
+    archive: columns.Archive
+    model: columns.LanguageModel
+    definition: columns.Problem
+    sample: columns.Sample
     archive_verdict: str
     """What the archive says: correct, wrong_value, wrong_shape, wrong (it does not say why), compile_error,
     runtime_error; not_run: no verdict, or its machine or harness failed."""
@@ -39,16 +36,14 @@ class Row(TableRow):
     """What a difference among the three verdicts is about, as the first of them that objects says: value, shape,
     precision, compile, load, runtime, memory, timeout, input, unknown; `ours`: no verdict here; `machine`: none in
     the archive; empty where all agree."""
-    detail: str = ""
-    """The verdict's reason."""
+    detail: columns.Detail = ""
     archive_error: str = ""
     """What the archive's harness said, cut."""
     experiment_kernelbench: str = ""
     """The experiment under KernelBench's rule."""
     experiment_hone: str = ""
     """The experiment under our rule."""
-    solution: str = ""
-    """Digest of the kernel."""
+    solution: columns.SolutionDigest = ""
 
     def status(self, rule: Rule) -> str:
         """Our verdict under a rule."""

@@ -8,7 +8,7 @@ from hone.analysis.archives import RULES, UNRESOLVED, Rule, agrees
 from hone.analysis.context import Context
 from hone.analysis.provenance import FROM_VERDICTS, joined
 from hone.records import ClaimedVerdict
-from hone.tables import judge_agreement
+from hone.tables import columns, judge_agreement
 from hone.tables.judge_agreement import Row as Agreement
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
@@ -19,10 +19,8 @@ from hone.tables.words import of
 class Row(TableRow):
     """All answers of one model in one archive under one rule."""
 
-    archive: str
-    """Name in the config of the public repository that holds the answer."""
-    model: str
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
+    archive: columns.Archive
+    model: columns.LanguageModel
     rule: str
     """Rule of the verdicts: kernelbench or hone."""
     answers: int
@@ -43,8 +41,7 @@ class Row(TableRow):
     """Those of them that do not pass here."""
     agree_wrong_share: float = EMPTY
     """`agree_wrong` over `claimed_wrong`."""
-    experiment: str = ""
-    """Name in the config."""
+    experiment: columns.Experiment = ""
 
 
 def rows(run: Run) -> list[Row]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hone.analysis.provenance import Provenance, of_trace, on_gpu
 from hone.records import Build, Trace
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -24,8 +25,7 @@ class Row(TableRow):
 
     definition: str
     """Name of the problem; empty of a build without a verdict."""
-    solution: str
-    """Digest of the kernel."""
+    solution: columns.SolutionDigest
     phase: str
     """Part of the judge's work, or `build`."""
     seconds: float = EMPTY

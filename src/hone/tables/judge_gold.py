@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hone.analysis.groups import timed_rows
 from hone.records import Status
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable
@@ -15,34 +16,22 @@ from hone.tables.words import known, of, span
 class Row(TableRow):
     """One reference against one baseline."""
 
-    definition: str
-    """Name of the problem."""
-    status: str
-    """Verdict."""
-    speedup: float = EMPTY
-    """Median time of the baseline over median time of the solution."""
+    definition: columns.Problem
+    status: columns.Verdict
+    speedup: columns.Speedup = EMPTY
     gpu_held_s: float = EMPTY
     """Seconds during which a GPU was held; 0 when judged on a CPU."""
-    wall_s: float = EMPTY
-    """Seconds from start to verdict, all phases."""
-    detail: str = ""
-    """The verdict's reason."""
-    experiment: str = ""
-    """Name in the config."""
-    baseline: str = ""
-    """What the speedup is measured against."""
-    speedup_low: float = EMPTY
-    """Lower end of the speedup's interval, runs resampled in pairs."""
-    speedup_high: float = EMPTY
-    """Upper end of that interval."""
-    latency_ms: float = EMPTY
-    """Median time of the solution in milliseconds."""
-    baseline_ms: float = EMPTY
-    """Median time of the baseline in milliseconds."""
+    wall_s: columns.WallSeconds = EMPTY
+    detail: columns.Detail = ""
+    experiment: columns.Experiment = ""
+    baseline: columns.Baseline = ""
+    speedup_low: columns.SpeedupLow = EMPTY
+    speedup_high: columns.SpeedupHigh = EMPTY
+    latency_ms: columns.LatencyMs = EMPTY
+    baseline_ms: columns.BaselineMs = EMPTY
     findings: str = ""
     """What makes the time doubtful."""
-    solution: str = ""
-    """Digest of the kernel."""
+    solution: columns.SolutionDigest = ""
 
 
 def rows(run: Run) -> list[Row]:

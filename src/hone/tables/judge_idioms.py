@@ -13,6 +13,7 @@ from typing import Any
 from hone.analysis.context import Context
 from hone.methods.files import header, statuses
 from hone.records import Solution, Status
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable
@@ -24,10 +25,8 @@ class Row(TableRow):
 
     idiom: str
     """Name of the file."""
-    language: str
-    """What the file is written in."""
-    status: str
-    """Verdict."""
+    language: columns.FileLanguage
+    status: columns.Verdict
     expected: str
     """The verdicts that the file allows itself, with | between them."""
     as_expected: str
@@ -35,34 +34,22 @@ class Row(TableRow):
     verdict or expectation."""
     mode: str
     """How the solution was timed: `graph`, `queued`, `replay` or `stream`."""
-    findings: str
-    """What makes the time doubtful; such a time is shown, but no speedup is credited."""
+    findings: columns.Findings
     way: str = ""
     """Which way of writing it shows; as the file says."""
     expected_findings: str = ""
     """The findings that the file expects of a pass, by comma."""
-    definition: str = ""
-    """Name of the problem."""
-    experiment: str = ""
-    """Name in the config."""
-    baseline: str = ""
-    """What the speedup is measured against."""
-    speedup: float = EMPTY
-    """Median time of the baseline over median time of the solution."""
-    speedup_low: float = EMPTY
-    """Lower end of the speedup's interval, runs resampled in pairs."""
-    speedup_high: float = EMPTY
-    """Upper end of that interval."""
-    latency_ms: float = EMPTY
-    """Median time of the solution in milliseconds."""
-    baseline_ms: float = EMPTY
-    """Median time of the baseline in milliseconds."""
-    detail: str = ""
-    """The verdict's reason."""
-    wall_s: float = EMPTY
-    """Seconds from start to verdict, all phases."""
-    solution: str = ""
-    """Digest of the kernel."""
+    definition: columns.Problem = ""
+    experiment: columns.Experiment = ""
+    baseline: columns.Baseline = ""
+    speedup: columns.Speedup = EMPTY
+    speedup_low: columns.SpeedupLow = EMPTY
+    speedup_high: columns.SpeedupHigh = EMPTY
+    latency_ms: columns.LatencyMs = EMPTY
+    baseline_ms: columns.BaselineMs = EMPTY
+    detail: columns.Detail = ""
+    wall_s: columns.WallSeconds = EMPTY
+    solution: columns.SolutionDigest = ""
 
 
 def is_idiom(solution: Solution | None) -> bool:

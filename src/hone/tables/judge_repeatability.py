@@ -14,6 +14,7 @@ from hone.analysis.provenance import Provenance, joined, of_trace
 from hone.errors import RecordError
 from hone.files import read_records, write_text
 from hone.records import Trace
+from hone.tables import columns
 from hone.tables.files import to_frame, write_csv
 from hone.tables.page import markdown
 from hone.tables.row import EMPTY, TableRow
@@ -25,26 +26,18 @@ SHOWN_CHANGES = 20
 class Row(TableRow):
     """One of two verdicts on the same solution, against one baseline."""
 
-    definition: str
-    """Name of the problem."""
+    definition: columns.Problem
     workload: str
     """Digest of the workload's sizes, data type, seed and tolerance."""
-    solution: str
-    """Digest of the kernel."""
+    solution: columns.SolutionDigest
     run: int
     """1 for the first of the two folders compared, 2 for the second."""
-    speedup: float = EMPTY
-    """Median time of the baseline over median time of the solution."""
-    experiment: str = ""
-    """Name in the config."""
-    baseline: str = ""
-    """What the speedup is measured against."""
-    latency_ms: float = EMPTY
-    """Median time of the solution in milliseconds."""
-    baseline_ms: float = EMPTY
-    """Median time of the baseline in milliseconds."""
-    findings: str = ""
-    """What makes the time doubtful; such a time is shown, but no speedup is credited."""
+    speedup: columns.Speedup = EMPTY
+    experiment: columns.Experiment = ""
+    baseline: columns.Baseline = ""
+    latency_ms: columns.LatencyMs = EMPTY
+    baseline_ms: columns.BaselineMs = EMPTY
+    findings: columns.Findings = ""
 
 
 TABLE = Table(

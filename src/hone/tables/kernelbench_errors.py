@@ -10,6 +10,7 @@ import pandas as pd
 from hone.analysis.context import Context
 from hone.analysis.frames import CATEGORIES
 from hone.analysis.groups import prompted
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -32,26 +33,20 @@ KINDS = {
 class Row(TableRow):
     """One outcome of one experiment, model, level and turn."""
 
-    experiment: str
-    """Name in the config."""
-    model: str
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
-    level: str
-    """KernelBench level, or `all` for the levels together."""
+    experiment: columns.Experiment
+    model: columns.LanguageModel
+    level: columns.Level
     category: str
     """Outcome, as in the paper's Figure 2, with no_code, timeout and unresolved kept apart."""
     count: int
     """Number of answers."""
-    turn: int
-    """0 is the first answer; the paper's N is turn + 1."""
+    turn: columns.Turn
     answers: int
     """All answers of the row's experiment, model, level and turn."""
     share: float = EMPTY
     """`count` over `answers`."""
-    published: float = EMPTY
-    """The paper's share, 0 to 1."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
+    published: columns.PublishedShare = EMPTY
+    published_source: columns.PublishedSource = ""
 
 
 def rows(run: Run) -> list[Row]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from hone.analysis.groups import Group, curves, groups
 from hone.analysis.metrics import Estimate, Floats, best_so_far, geometric_mean, mean_estimate
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -25,42 +26,27 @@ SHOWN_P = (0.0, 1.0, 2.0)
 class Row(TableRow):
     """One experiment, model, level, baseline and threshold."""
 
-    experiment: str
-    """Name in the config."""
-    model: str
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
-    method: str
-    """How the model was asked."""
-    level: str
-    """KernelBench level, or `all` for the levels together."""
-    subset: str
-    """`all` problems, or the `sound` ones without a known defect."""
-    baseline: str
-    """What the speedup is measured against."""
-    p: float = EMPTY
-    """Threshold: a kernel counts when it is correct and more than p times as fast."""
-    n: int
-    """Number of problems: the denominator."""
-    fast_p: float = EMPTY
-    """Share of problems, 0 to 1; empty where an answer is unresolved."""
-    ci_low: float = EMPTY
-    """Lower end of the confidence interval; with unresolved answers: if all of them failed."""
-    ci_high: float = EMPTY
-    """Upper end of the interval; with unresolved answers: if all of them succeeded."""
-    unresolved: int
-    """Answers without a verdict: not judged, machine broke, lost; or correct but not timed."""
+    experiment: columns.Experiment
+    model: columns.LanguageModel
+    method: columns.Method
+    level: columns.Level
+    subset: columns.Subset
+    baseline: columns.Baseline
+    p: columns.Threshold = EMPTY
+    n: columns.Problems
+    fast_p: columns.FastP = EMPTY
+    ci_low: columns.ShareLow = EMPTY
+    ci_high: columns.ShareHigh = EMPTY
+    unresolved: columns.Unresolved
     doubtful: int
     """Correct answers whose time is doubtful (see findings): not faster at any p > 0."""
     statistic: str = ""
     """What one problem contributes."""
     geomean_speedup: float = EMPTY
     """Geometric mean of the speedup of correct timed kernels (of the best turn)."""
-    prompt_differs: int
-    """Recorded answers whose prompt has changed: later turns quote times of this run."""
-    published: float = EMPTY
-    """The paper's share, 0 to 1."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
+    prompt_differs: columns.PromptsDiffer
+    published: columns.PublishedShare = EMPTY
+    published_source: columns.PublishedSource = ""
 
 
 def rows(run: Run) -> list[Row]:

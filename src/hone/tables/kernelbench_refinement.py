@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hone.analysis.groups import curves, groups
 from hone.analysis.metrics import Estimate, Floats, best_so_far, mean_estimate
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -20,34 +21,20 @@ if TYPE_CHECKING:
 class Row(TableRow):
     """One experiment, model, level, baseline, threshold and turn."""
 
-    experiment: str
-    """Name in the config."""
-    model: str
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
-    level: str
-    """KernelBench level, or `all` for the levels together."""
-    turn: int
-    """0 is the first answer; the paper's N is turn + 1."""
-    p: float = EMPTY
-    """Threshold: a kernel counts when it is correct and more than p times as fast."""
-    n: int
-    """Number of problems: the denominator."""
-    fast_p: float = EMPTY
-    """Share of problems, 0 to 1; empty where an answer is unresolved."""
-    ci_low: float = EMPTY
-    """Lower end of the confidence interval; with unresolved answers: if all of them failed."""
-    ci_high: float = EMPTY
-    """Upper end of the interval; with unresolved answers: if all of them succeeded."""
-    unresolved: int
-    """Answers without a verdict: not judged, machine broke, lost; or correct but not timed."""
-    subset: str = ""
-    """`all` problems, or the `sound` ones without a known defect."""
-    baseline: str = ""
-    """What the speedup is measured against."""
-    published: float = EMPTY
-    """The paper's share, 0 to 1."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
+    experiment: columns.Experiment
+    model: columns.LanguageModel
+    level: columns.Level
+    turn: columns.Turn
+    p: columns.Threshold = EMPTY
+    n: columns.Problems
+    fast_p: columns.FastP = EMPTY
+    ci_low: columns.ShareLow = EMPTY
+    ci_high: columns.ShareHigh = EMPTY
+    unresolved: columns.Unresolved
+    subset: columns.Subset = ""
+    baseline: columns.Baseline = ""
+    published: columns.PublishedShare = EMPTY
+    published_source: columns.PublishedSource = ""
 
 
 def rows(run: Run) -> list[Row]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hone.analysis.groups import curves, groups
 from hone.analysis.metrics import Estimate, Floats, estimate_at_k
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -22,38 +23,25 @@ SMALL_K = 10
 class Row(TableRow):
     """One experiment, model, level, baseline, threshold and number of samples."""
 
-    experiment: str
-    """Name in the config."""
-    model: str
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
-    level: str
-    """KernelBench level, or `all` for the levels together."""
+    experiment: columns.Experiment
+    model: columns.LanguageModel
+    level: columns.Level
     k: int
     """Number of samples drawn."""
-    p: float = EMPTY
-    """Threshold: a kernel counts when it is correct and more than p times as fast."""
-    n: int
-    """Number of problems: the denominator."""
-    fast_p: float = EMPTY
-    """Share of problems, 0 to 1; empty where an answer is unresolved."""
-    ci_low: float = EMPTY
-    """Lower end of the confidence interval; with unresolved answers: if all of them failed."""
-    ci_high: float = EMPTY
-    """Upper end of the interval; with unresolved answers: if all of them succeeded."""
-    unresolved: int
-    """Answers without a verdict: not judged, machine broke, lost; or correct but not timed."""
+    p: columns.Threshold = EMPTY
+    n: columns.Problems
+    fast_p: columns.FastP = EMPTY
+    ci_low: columns.ShareLow = EMPTY
+    ci_high: columns.ShareHigh = EMPTY
+    unresolved: columns.Unresolved
     metric: str = ""
     """`pass@k` at p = 0, else `fast_p@k`."""
     samples: int
     """Answers per problem."""
-    subset: str = ""
-    """`all` problems, or the `sound` ones without a known defect."""
-    baseline: str = ""
-    """What the speedup is measured against."""
-    published: float = EMPTY
-    """The paper's share, 0 to 1."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
+    subset: columns.Subset = ""
+    baseline: columns.Baseline = ""
+    published: columns.PublishedShare = EMPTY
+    published_source: columns.PublishedSource = ""
 
 
 def rows(run: Run) -> list[Row]:

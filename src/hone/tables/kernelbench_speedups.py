@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hone.analysis.groups import prompted, timed_rows
 from hone.analysis.render import number
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -20,38 +21,24 @@ if TYPE_CHECKING:
 class Row(TableRow):
     """One correct kernel against one baseline."""
 
-    experiment: str
-    """Name in the config."""
-    model: str
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
-    method: str
-    """How the model was asked."""
+    experiment: columns.Experiment
+    model: columns.LanguageModel
+    method: columns.Method
     level: str
     """KernelBench level."""
-    definition: str
-    """Name of the problem."""
-    baseline: str
-    """What the speedup is measured against."""
-    speedup: float = EMPTY
-    """Median time of the baseline over median time of the solution."""
-    speedup_low: float = EMPTY
-    """Lower end of the speedup's interval, runs resampled in pairs."""
-    speedup_high: float = EMPTY
-    """Upper end of that interval."""
-    latency_ms: float = EMPTY
-    """Median time of the solution in milliseconds."""
-    baseline_ms: float = EMPTY
-    """Median time of the baseline in milliseconds."""
-    findings: str = ""
-    """What makes the time doubtful; such a time is shown, but no speedup is credited."""
+    definition: columns.Problem
+    baseline: columns.Baseline
+    speedup: columns.Speedup = EMPTY
+    speedup_low: columns.SpeedupLow = EMPTY
+    speedup_high: columns.SpeedupHigh = EMPTY
+    latency_ms: columns.LatencyMs = EMPTY
+    baseline_ms: columns.BaselineMs = EMPTY
+    findings: columns.Findings = ""
     sound: bool
     """No defect of the problem is known."""
-    turn: int
-    """0 is the first answer; the paper's N is turn + 1."""
-    sample: int
-    """Index among answers to the same prompt."""
-    solution: str = ""
-    """Digest of the kernel."""
+    turn: columns.Turn
+    sample: columns.Sample
+    solution: columns.SolutionDigest = ""
 
 
 def rows(run: Run) -> list[Row]:

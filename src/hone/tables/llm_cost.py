@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hone.analysis.provenance import joined
 from hone.records import Answer
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -23,10 +24,8 @@ COUNTED = (*TOKENS, "cost_usd")
 class Row(TableRow):
     """What one experiment asked one model."""
 
-    experiment: str
-    """Name in the config."""
-    model: str
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
+    experiment: columns.Experiment
+    model: columns.LanguageModel
     calls: int
     """LLM calls, asked or replayed; each counts in one row alone."""
     input_tokens: float = EMPTY
@@ -41,8 +40,7 @@ class Row(TableRow):
     """Tokens of the output that were reasoning."""
     failed_attempts: int
     """Tries that gave no usable answer."""
-    prompt_differs: int
-    """Recorded answers whose prompt has changed: later turns quote times of this run."""
+    prompt_differs: columns.PromptsDiffer
     shared_calls: int
     """Answers served by a call that an earlier row of the table counts."""
     price_source: str = ""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 from hone.records import Status
+from hone.tables import columns
 from hone.tables.judge_exploits import folder_files
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
@@ -22,36 +23,22 @@ class Row(TableRow):
 
     file: str
     """Name of the kernel's file."""
-    definition: str = ""
-    """Name of the problem."""
-    language: str = ""
-    """What the file is written in."""
-    status: str
-    """Verdict."""
-    speedup: float = EMPTY
-    """Median time of the baseline over median time of the solution."""
-    speedup_low: float = EMPTY
-    """Lower end of the speedup's interval, runs resampled in pairs."""
-    speedup_high: float = EMPTY
-    """Upper end of that interval."""
-    findings: str = ""
-    """What makes the time doubtful; such a time is shown, but no speedup is credited."""
-    detail: str = ""
-    """The verdict's reason."""
-    experiment: str = ""
-    """Name in the config."""
-    baseline: str = ""
-    """What the speedup is measured against."""
-    latency_ms: float = EMPTY
-    """Median time of the solution in milliseconds."""
-    baseline_ms: float = EMPTY
-    """Median time of the baseline in milliseconds."""
+    definition: columns.Problem = ""
+    language: columns.FileLanguage = ""
+    status: columns.Verdict
+    speedup: columns.Speedup = EMPTY
+    speedup_low: columns.SpeedupLow = EMPTY
+    speedup_high: columns.SpeedupHigh = EMPTY
+    findings: columns.Findings = ""
+    detail: columns.Detail = ""
+    experiment: columns.Experiment = ""
+    baseline: columns.Baseline = ""
+    latency_ms: columns.LatencyMs = EMPTY
+    baseline_ms: columns.BaselineMs = EMPTY
     as_published_speedup: float = EMPTY
     """The same by KernelBench's own timing loop, where the protocol asks for it."""
-    wall_s: float = EMPTY
-    """Seconds from start to verdict, all phases."""
-    solution: str = ""
-    """Digest of the kernel."""
+    wall_s: columns.WallSeconds = EMPTY
+    solution: columns.SolutionDigest = ""
 
 
 def rows(run: Run) -> list[Row]:

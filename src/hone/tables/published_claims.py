@@ -10,6 +10,7 @@ from hone.analysis.archives import outcomes_of
 from hone.analysis.context import Context
 from hone.analysis.render import number
 from hone.records import Claim
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable
@@ -19,12 +20,9 @@ from hone.tables.words import known, plural
 class Row(TableRow):
     """One published answer against one baseline."""
 
-    archive: str
-    """Name in the config of the public repository that holds the answer."""
-    model: str
-    """Name in the config; `recorded/…` is a replayed transcript, never a live model's result."""
-    definition: str
-    """Name of the problem."""
+    archive: columns.Archive
+    model: columns.LanguageModel
+    definition: columns.Problem
     claimed_speedup: float = EMPTY
     """The archive's speedup over PyTorch in eager mode, on its own machine."""
     claimed_ms: float = EMPTY
@@ -33,31 +31,22 @@ class Row(TableRow):
     """Speedup here by KernelBench's own loop, host work included; no credit."""
     device_speedup: float = EMPTY
     """Speedup here by the device's clock, credited or not (see findings)."""
-    status: str
-    """Verdict."""
-    findings: str
-    """What makes the time doubtful; such a time is shown, but no speedup is credited."""
-    sample: int
-    """Index among answers to the same prompt."""
+    status: columns.Verdict
+    findings: columns.Findings
+    sample: columns.Sample
     archive_verdict: str = ""
     """What the archive says: correct, wrong_value, wrong_shape, wrong (it does not say why), compile_error,
     runtime_error; not_run: no verdict, or its machine or harness failed."""
     hardware: str = ""
     """Machine that the archive names."""
-    experiment: str = ""
-    """Name in the config."""
+    experiment: columns.Experiment = ""
     rule: str = ""
     """Rule of the verdicts: kernelbench or hone."""
-    baseline: str = ""
-    """What the speedup is measured against."""
-    latency_ms: float = EMPTY
-    """Median time of the solution in milliseconds."""
-    baseline_ms: float = EMPTY
-    """Median time of the baseline in milliseconds."""
-    detail: str = ""
-    """The verdict's reason."""
-    solution: str = ""
-    """Digest of the kernel."""
+    baseline: columns.Baseline = ""
+    latency_ms: columns.LatencyMs = EMPTY
+    baseline_ms: columns.BaselineMs = EMPTY
+    detail: columns.Detail = ""
+    solution: columns.SolutionDigest = ""
 
 
 def rows(run: Run) -> list[Row]:

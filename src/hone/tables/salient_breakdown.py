@@ -10,6 +10,7 @@ import numpy as np
 from hone.analysis.context import Cells
 from hone.analysis.render import number
 from hone.analysis.salient import SECONDS, Salient, Trained, counted_columns, mean_and_std_columns, ratio
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -27,12 +28,9 @@ MEANS = ("batches", "unique_nodes", "sampled_edges")
 class Row(TableRow):
     """One system, training, graph, model and number of processes."""
 
-    dataset: str
-    """Graph, as the config names it."""
-    system: str
-    """How batches came into being; of published rows the system's own name."""
-    epoch_s: float = EMPTY
-    """Mean wall seconds of an epoch after warm-up, over the epochs of all seeds."""
+    dataset: columns.Dataset
+    system: columns.System
+    epoch_s: columns.EpochSeconds = EMPTY
     prepare_s: float = EMPTY
     """Seconds of sampling and slicing, summed over the workers that did it side by side."""
     transfer_s: float = EMPTY
@@ -42,8 +40,7 @@ class Row(TableRow):
     blocked_s: float = EMPTY
     """Seconds between training steps in which the device had no step to do: the preparation and transfers that nothing
     hid. The paper's 'sampling + slicing' and 'transfer' are such waits: their sum stands against this."""
-    epoch_std_s: float = EMPTY
-    """Standard deviation of epoch_s over these epochs."""
+    epoch_std_s: columns.EpochDeviation = EMPTY
     prepare_std_s: float = EMPTY
     """Its standard deviation."""
     transfer_std_s: float = EMPTY
@@ -56,30 +53,18 @@ class Row(TableRow):
     """Median over these epochs."""
     blocked_share: float = EMPTY
     """blocked_s over epoch_s."""
-    training: str = ""
-    """Name in the config."""
-    model: str = ""
-    """Architecture of the network."""
-    gpus: int
-    """Processes that trained together, each with a GPU where there is one; 0: no training."""
-    threads: float = EMPTY
-    """Preparing threads or worker processes of one process."""
-    fanouts: str = ""
-    """Neighbours sampled in training, from the seeds outwards; -1 takes all."""
-    batch_size: float = EMPTY
-    """Seeds of one process's batch."""
-    hidden: float = EMPTY
-    """Width of the hidden layers."""
-    precision: str = ""
-    """Number format of the model's arithmetic."""
-    placement: str = ""
-    """Where the device system had graph and features: gpu, sharded, host_features or host."""
-    seeds: float = EMPTY
-    """Trainings behind the row, which differ in their seed alone."""
-    epochs: float = EMPTY
-    """Epochs behind the row, of all seeds."""
-    warmup_epochs: float = EMPTY
-    """Epochs left out at the start of each; 0: a run was too short to leave any out."""
+    training: columns.Training = ""
+    model: columns.Architecture = ""
+    gpus: columns.Processes
+    threads: columns.Threads = EMPTY
+    fanouts: columns.Fanouts = ""
+    batch_size: columns.BatchSize = EMPTY
+    hidden: columns.Hidden = EMPTY
+    precision: columns.Precision = ""
+    placement: columns.Placement = ""
+    seeds: columns.Seeds = EMPTY
+    epochs: columns.Epochs = EMPTY
+    warmup_epochs: columns.WarmupEpochs = EMPTY
     batches: float = EMPTY
     """Batches of an epoch."""
     unique_nodes: float = EMPTY
@@ -90,8 +75,7 @@ class Row(TableRow):
     """Most memory in use: of the GPU, or of the process where there is none."""
     published: float = EMPTY
     """The paper's seconds of an epoch."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
+    published_source: columns.PublishedSource = ""
     published_train_s: float = EMPTY
     """The paper's 'train': seconds that the main loop spent in training."""
     published_blocked_batch_s: float = EMPTY

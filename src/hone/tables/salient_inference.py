@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hone.analysis.salient_accuracy import FULL, MEAN, Accuracies, accuracies, provenance_of, published_of
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -23,10 +24,8 @@ INFERENCE_FANOUTS = "20,20,20"
 class Row(TableRow):
     """One way of inference with the models of one seed, or of all."""
 
-    dataset: str
-    """Graph, as the config names it."""
-    model: str
-    """Architecture of the network."""
+    dataset: columns.Dataset
+    model: columns.Architecture
     fanout: str
     """Of inference, from the seeds outwards; `full`: all neighbours, layer by layer."""
     seed: str
@@ -37,8 +36,7 @@ class Row(TableRow):
     """Standard deviation over seeds."""
     difference_points: float = EMPTY
     """Percentage points over inference with the full neighbourhood."""
-    seeds: float = EMPTY
-    """Trainings behind the row, which differ in their seed alone."""
+    seeds: columns.Seeds = EMPTY
     split: str = ""
     """Nodes that were asked about."""
     nodes: int
@@ -47,16 +45,12 @@ class Row(TableRow):
     """Mean seconds of inference."""
     inference_seeds: float = EMPTY
     """Sampler seeds that the accuracy is the mean of."""
-    training: str = ""
-    """Name in the config."""
-    system: str = ""
-    """How batches came into being; of published rows the system's own name."""
-    gpus: int
-    """Processes that trained together, each with a GPU where there is one; 0: no training."""
+    training: columns.Training = ""
+    system: columns.System = ""
+    gpus: columns.Processes
     published: float = EMPTY
     """The paper's accuracy."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
+    published_source: columns.PublishedSource = ""
 
 
 def rows(run: Run) -> list[Row]:

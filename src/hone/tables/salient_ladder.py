@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hone.analysis.render import number
 from hone.analysis.salient import Salient, Trained, by_place, counted_columns, mean_and_std_columns, ratio
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -24,50 +25,34 @@ PEER = "pyg"
 class Row(TableRow):
     """One system of a ladder."""
 
-    dataset: str
-    """Graph, as the config names it."""
+    dataset: columns.Dataset
     rung: str
     """System: each adds one thing to the one before."""
-    epoch_s: float = EMPTY
-    """Mean wall seconds of an epoch after warm-up, over the epochs of all seeds."""
+    epoch_s: columns.EpochSeconds = EMPTY
     speedup: float = EMPTY
     """`epoch_s` of the reference over `epoch_s`."""
-    epoch_std_s: float = EMPTY
-    """Standard deviation of epoch_s over these epochs."""
+    epoch_std_s: columns.EpochDeviation = EMPTY
     batches: float = EMPTY
     """Batches of an epoch."""
     reference: str = ""
     """The rung that the row is compared with."""
     speedup_over_pyg: float = EMPTY
     """`epoch_s` of PyG's own loader over `epoch_s`."""
-    training: str = ""
-    """Name in the config."""
-    model: str = ""
-    """Architecture of the network."""
-    gpus: int
-    """Processes that trained together, each with a GPU where there is one; 0: no training."""
-    threads: float = EMPTY
-    """Preparing threads or worker processes of one process."""
-    fanouts: str = ""
-    """Neighbours sampled in training, from the seeds outwards; -1 takes all."""
-    batch_size: float = EMPTY
-    """Seeds of one process's batch."""
-    hidden: float = EMPTY
-    """Width of the hidden layers."""
-    precision: str = ""
-    """Number format of the model's arithmetic."""
-    placement: str = ""
-    """Where the device system had graph and features: gpu, sharded, host_features or host."""
-    seeds: float = EMPTY
-    """Trainings behind the row, which differ in their seed alone."""
-    epochs: float = EMPTY
-    """Epochs behind the row, of all seeds."""
-    warmup_epochs: float = EMPTY
-    """Epochs left out at the start of each; 0: a run was too short to leave any out."""
+    training: columns.Training = ""
+    model: columns.Architecture = ""
+    gpus: columns.Processes
+    threads: columns.Threads = EMPTY
+    fanouts: columns.Fanouts = ""
+    batch_size: columns.BatchSize = EMPTY
+    hidden: columns.Hidden = EMPTY
+    precision: columns.Precision = ""
+    placement: columns.Placement = ""
+    seeds: columns.Seeds = EMPTY
+    epochs: columns.Epochs = EMPTY
+    warmup_epochs: columns.WarmupEpochs = EMPTY
     published: float = EMPTY
     """The paper's seconds of an epoch."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
+    published_source: columns.PublishedSource = ""
 
 
 def rows(run: Run) -> list[Row]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hone.analysis.salient import FULL_BATCH, Place
 from hone.analysis.salient_accuracy import FULL, MEAN, Accuracies, accuracies, provenance_of, published_of
 from hone.records import TrainingRun
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable
@@ -17,10 +18,8 @@ from hone.tables.words import is_known, percent
 class Row(TableRow):
     """Models of one seed, or of all."""
 
-    dataset: str
-    """Graph, as the config names it."""
-    model: str
-    """Architecture of the network."""
+    dataset: columns.Dataset
+    model: columns.Architecture
     mode: str
     """Trained on `sampled` batches, or `full_batch`: on the whole graph at every step."""
     seed: str
@@ -31,8 +30,7 @@ class Row(TableRow):
     """Standard deviation over seeds."""
     difference_points: float = EMPTY
     """Percentage points over full-batch training."""
-    seeds: float = EMPTY
-    """Trainings behind the row, which differ in their seed alone."""
+    seeds: columns.Seeds = EMPTY
     split: str = ""
     """Nodes that were asked about."""
     nodes: int
@@ -45,16 +43,12 @@ class Row(TableRow):
     """Of inference, from the seeds outwards; `full`: all neighbours, layer by layer."""
     reference: str = ""
     """The training on the whole graph that the row is compared with."""
-    training: str = ""
-    """Name in the config."""
-    system: str = ""
-    """How batches came into being; of published rows the system's own name."""
-    gpus: int
-    """Processes that trained together, each with a GPU where there is one; 0: no training."""
+    training: columns.Training = ""
+    system: columns.System = ""
+    gpus: columns.Processes
     published: float = EMPTY
     """The paper's accuracy."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
+    published_source: columns.PublishedSource = ""
 
 
 def rows(run: Run) -> list[Row]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hone.analysis.render import number
 from hone.analysis.salient import Salient, Trained, by_place, counted_columns, cut_short, mean_and_std_columns, ratio
 from hone.analysis.salient_numbers import TrainingNumber, dataset_of
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -23,52 +24,36 @@ MEASURED = "measured"
 class Row(TableRow):
     """One system at one number of processes, ours or others'."""
 
-    dataset: str
-    """Graph, as the config names it."""
-    system: str
-    """How batches came into being; of published rows the system's own name."""
-    model: str
-    """Architecture of the network."""
+    dataset: columns.Dataset
+    system: columns.System
+    model: columns.Architecture
     gpus: int
     """Processes that trained together, each with a GPU where there is one."""
-    epoch_s: float = EMPTY
-    """Mean wall seconds of an epoch after warm-up, over the epochs of all seeds."""
+    epoch_s: columns.EpochSeconds = EMPTY
     speedup: float = EMPTY
     """`epoch_s` of the reference over `epoch_s`."""
     efficiency: float = EMPTY
     """Speedup over the factor by which there are more GPUs: 1 is linear scaling."""
-    epoch_std_s: float = EMPTY
-    """Standard deviation of epoch_s over these epochs."""
+    epoch_std_s: columns.EpochDeviation = EMPTY
     origin: str = ""
     """`measured` here, or `published` by others."""
     hardware: str = ""
     """What it ran on."""
     reference: str = ""
     """The fewest processes of the same training: what the row is compared with."""
-    training: str = ""
-    """Name in the config."""
-    threads: float = EMPTY
-    """Preparing threads or worker processes of one process."""
-    fanouts: str = ""
-    """Neighbours sampled in training, from the seeds outwards; -1 takes all."""
-    batch_size: float = EMPTY
-    """Seeds of one process's batch."""
-    hidden: float = EMPTY
-    """Width of the hidden layers."""
-    precision: str = ""
-    """Number format of the model's arithmetic."""
-    placement: str = ""
-    """Where the device system had graph and features: gpu, sharded, host_features or host."""
-    seeds: float = EMPTY
-    """Trainings behind the row, which differ in their seed alone."""
-    epochs: float = EMPTY
-    """Epochs behind the row, of all seeds."""
-    warmup_epochs: float = EMPTY
-    """Epochs left out at the start of each; 0: a run was too short to leave any out."""
+    training: columns.Training = ""
+    threads: columns.Threads = EMPTY
+    fanouts: columns.Fanouts = ""
+    batch_size: columns.BatchSize = EMPTY
+    hidden: columns.Hidden = EMPTY
+    precision: columns.Precision = ""
+    placement: columns.Placement = ""
+    seeds: columns.Seeds = EMPTY
+    epochs: columns.Epochs = EMPTY
+    warmup_epochs: columns.WarmupEpochs = EMPTY
     published: float = EMPTY
     """The printed seconds of an epoch: the paper's beside ours, others' in rows of their own."""
-    published_source: str = ""
-    """Where the paper prints it, and how exactly."""
+    published_source: columns.PublishedSource = ""
 
 
 def rows(run: Run) -> list[Row]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hone.analysis.csv_records import Preparation
 from hone.analysis.provenance import Provenance
 from hone.analysis.render import number
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -29,8 +30,7 @@ class Row(TableRow):
     """Graph, as the config names it."""
     system: str
     """Whose sampler."""
-    threads: float = EMPTY
-    """Preparing threads or worker processes of one process."""
+    threads: columns.Threads = EMPTY
     batch_ms: float = EMPTY
     """Wall milliseconds to a prepared batch: elapsed time over batches, median over rounds."""
     unique_nodes: float = EMPTY
@@ -47,10 +47,8 @@ class Row(TableRow):
     """Mean sampled edges of a batch, all hops."""
     batches: float = EMPTY
     """Batches measured."""
-    fanouts: str = ""
-    """Neighbours sampled in training, from the seeds outwards; -1 takes all."""
-    batch_size: float = EMPTY
-    """Seeds of one process's batch."""
+    fanouts: columns.Fanouts = ""
+    batch_size: columns.BatchSize = EMPTY
     pages: str = ""
     """The graph's memory: `maps` of its files, or copied into `large` pages."""
 

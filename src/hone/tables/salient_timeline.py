@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hone.analysis.salient import Salient, Trained, by_place
+from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
@@ -23,10 +24,8 @@ MS_PER_S = 1e3
 class Row(TableRow):
     """One stage of one batch."""
 
-    dataset: str
-    """Graph, as the config names it."""
-    system: str
-    """How batches came into being; of published rows the system's own name."""
+    dataset: columns.Dataset
+    system: columns.System
     batch: int
     """Number of the batch in its epoch."""
     stage: str
@@ -37,12 +36,9 @@ class Row(TableRow):
     """Milliseconds since the epoch began."""
     duration_ms: float = EMPTY
     """Milliseconds."""
-    training: str = ""
-    """Name in the config."""
-    model: str = ""
-    """Architecture of the network."""
-    gpus: int
-    """Processes that trained together, each with a GPU where there is one; 0: no training."""
+    training: columns.Training = ""
+    model: columns.Architecture = ""
+    gpus: columns.Processes
     seed: str = ""
     """Seed of the training."""
 
