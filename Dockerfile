@@ -9,17 +9,18 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends g++ git make \
     && rm -rf /var/lib/apt/lists/*
 
-# An index of PyTorch's builds beside PyPI; README.md says how to choose one.
-ARG PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
-ARG PIP_NO_CACHE_DIR=1
+# Which build of PyTorch; README.md names others.
+ARG UV_TORCH_BACKEND=cpu
+ARG UV_NO_CACHE=1
 
 WORKDIR /hone
 
-# The environment first: only another lock file installs it anew.
+# The packages first: only another lock file or Makefile installs them anew.
+COPY Makefile .
 COPY envs/requirements.lock envs/requirements.lock
-RUN python -m venv .venv && .venv/bin/pip install -r envs/requirements.lock
+RUN make .venv/.packages
 
-# The Makefile's own rule adds the project, so that `make` finds the environment complete.
+# Then the project itself, so that `make` finds the environment complete.
 COPY . .
 RUN make .venv/.installed
 
