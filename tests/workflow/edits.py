@@ -58,7 +58,7 @@ class Campaign:
             self.config.name,
             *arguments,
         ]
-        environment = {**os.environ, "PYTHONPATH": str(self.folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(self.folder / "src")}
         done = subprocess.run(
             command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600, check=False
         )
@@ -229,7 +229,7 @@ def checkout(folder, urls):
     """A copy of the project, small, with its config."""
     folder.mkdir()
     for name in COPIED:
-        source, ignored = ROOT / name, shutil.ignore_patterns("__pycache__", "*.egg-info")
+        source, ignored = ROOT / name, shutil.ignore_patterns("*.egg-info")
         if source.is_dir():
             shutil.copytree(source, folder / name, ignore=ignored)
         else:
