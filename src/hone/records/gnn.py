@@ -31,7 +31,7 @@ class GraphSource(Record):
     """What a graph was made from."""
 
     kind: str
-    """As `graphs.<name>.kind` of the config: synthetic, planetoid, musae, ogb, papers100m_like."""
+    """As `graphs.<name>.kind` of the config."""
     location: str
     """URL or path of what was read, or the generator's name."""
     parameters: dict[str, str | int | float | bool] = Field(default_factory=dict)
