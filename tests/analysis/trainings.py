@@ -7,6 +7,7 @@ from hone.analysis.csv_records import KernelTime, Preparation
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import RunRecords
 from hone.analysis.salient_numbers import DATASETS
+from hone.config.models import FAMILIES
 from hone.config.settings import Settings
 from hone.records import (
     Environment,
@@ -27,7 +28,7 @@ from hone.tables.stages import make_tables, run_of
 
 from .world import COPIES, PUBLISHED, settings_for
 
-FANOUTS = {"sage": (15, 10, 5), "gat": (15, 10, 5), "gin": (20, 20, 20), "sage_ri": (12, 12, 12)}
+FANOUTS = {name: family.published.fanouts for name, family in FAMILIES.items()}
 WARMUP_FACTOR = 10.0
 """The first epoch of every made-up run takes this many times as long as the others."""
 
