@@ -8,15 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from hone.gnn.aggregate import (
-    destinations,
-    neighbour_sum,
-    not_to_others,
-    of_destinations,
-    of_sources,
-    row_max,
-    row_sum,
-)
+from hone.gnn.aggregate import destinations, neighbour_sum, not_to_others, of_destinations, of_sources, row_max, row_sum
 from hone.gnn.layers import Convolution, linear
 from hone.gnn.models.model import GNN
 
