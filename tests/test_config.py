@@ -134,9 +134,8 @@ def test_a_wrong_value_is_named_with_its_remedy(values, words):
 def test_a_wrong_item_does_not_make_its_list_empty():
     with pytest.raises(ConfigError) as caught:
         load(training(models=["sagee"]))
-    assert (
-        str(caught.value) == "config: trainings.fast.models.0: must be 'sage', 'gat', 'gin' or 'sage_ri' (got 'sagee')"
-    )
+    said = str(caught.value)
+    assert said.startswith("config: trainings.fast.models.0: must be 'sage', ") and said.endswith(" (got 'sagee')")
 
 
 def test_a_word_of_another_section_is_no_hint():

@@ -7,6 +7,7 @@ from hone.analysis.csv_records import KernelTime, Preparation
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import RunRecords
 from hone.analysis.salient_numbers import DATASETS
+from hone.config.models import FAMILIES
 from hone.config.settings import Settings
 from hone.records import (
     Environment,
@@ -27,7 +28,7 @@ from hone.tables.stages import make_tables, run_of
 
 from .world import COPIES, PUBLISHED, settings_for
 
-FANOUTS = {"sage": (15, 10, 5), "gat": (15, 10, 5), "gin": (20, 20, 20), "sage_ri": (12, 12, 12)}
+FANOUTS = {name: family.published.fanouts for name, family in FAMILIES.items()}
 WARMUP_FACTOR = 10.0
 """The first epoch of every made-up run takes this many times as long as the others."""
 
@@ -170,7 +171,7 @@ def big_trainings() -> Trainings:
     for gpus in (2, 4):
         made.train("pipelined", 2.8 / gpus, 2.9 / gpus, graph="papers100m_like", blocked=0.05, workers=16, gpus=gpus)
         made.train("plain", 9.0 / gpus, 9.5 / gpus, graph="papers100m_like", blocked=0.7, workers=16, gpus=gpus)
-    for at, model in enumerate(FANOUTS):
+    for at, model in enumerate(("sage", "gat", "gin", "sage_ri")):
         for seed in range(5):
             common = {"graph": "facebook", "model": model, "seed": seed, "training": "accuracy"}
             run = made.train("pipelined", 0.5 + 0.1 * at, 0.5, **common)

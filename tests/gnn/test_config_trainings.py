@@ -1,7 +1,8 @@
 import pytest
 from pydantic import ValidationError
 
-from hone.config.trainings import PUBLISHED, Training, TrainingKey, check_trainings, training_keys
+from hone.config.models import FAMILIES
+from hone.config.trainings import Training, TrainingKey, check_trainings, training_keys
 from hone.gnn.job import TrainingJob
 
 
@@ -10,9 +11,9 @@ def training(**values):
 
 
 def test_the_published_hyper_parameters_stand_where_nothing_is_said():
-    assert training().hyper("cora", "sage") == PUBLISHED["sage"]
-    assert (PUBLISHED["gin"].fanouts, PUBLISHED["gin"].batch_size) == ((20, 20, 20), 512)
-    ri = PUBLISHED["sage_ri"]
+    assert training().hyper("cora", "sage") == FAMILIES["sage"].published
+    assert (FAMILIES["gin"].published.fanouts, FAMILIES["gin"].published.batch_size) == ((20, 20, 20), 512)
+    ri = FAMILIES["sage_ri"].published
     assert (ri.hidden, ri.lr, ri.inference_fanouts, ri.inference_batch_size) == (1024, 0.002, (100, 100, 100), 32)
 
 

@@ -1,12 +1,17 @@
 """`graphs:` of the config: what is missing or misspelt is named."""
 
 import json
+from importlib import import_module
+from typing import Literal, get_args
 
 import pytest
 
+from hone.config.graphs import GraphEntry, PublishedGraph
 from hone.config.settings import json_schema, load, parse_graph
 from hone.errors import ConfigError
-from hone.gnn.prepare import download
+from hone.gnn import datasets
+from hone.gnn.graph import Graph
+from hone.gnn.prepare import download, prepare
 from tests.test_config import minimal
 
 ENTRIES = {
@@ -67,3 +72,47 @@ def test_graphs_of_a_folder_or_a_generator_need_no_network(name, tmp_path):
         values |= {"raw_dir": str(tmp_path)}
     download(parse_graph(values), tmp_path / "downloads")
     assert not (tmp_path / "downloads").exists()
+
+
+@pytest.mark.parametrize("kind", get_args(get_args(GraphEntry)[0]))
+def test_every_kind_has_its_module(kind):
+    module = import_module(f"hone.gnn.datasets.{kind.model_fields['kind'].annotation.__args__[0]}")
+    assert callable(module.read)
+    assert hasattr(module, "fetch") == issubclass(kind, PublishedGraph)
+
+
+RING = """
+import numpy as np
+from hone.gnn.datasets.streams import GraphStreams, edge_chunks, row_chunks
+from hone.records import GraphSource
+
+
+def fetch(entry, downloads):
+    downloads.mkdir()
+    (downloads / "nodes").write_text("6")
+    return downloads / "nodes"
+
+
+def read(entry, downloads):
+    nodes = np.arange(int((downloads / "nodes").read_text()))
+    return GraphStreams(
+        num_nodes=len(nodes), feature_dim=1, num_classes=2, edges=edge_chunks(nodes, np.roll(nodes, 1)),
+        features=row_chunks(np.ones((len(nodes), 1))), labels=row_chunks(nodes % 2),
+        splits={"train": nodes[:2], "valid": nodes[2:4], "test": nodes[4:]},
+        source=GraphSource(kind=entry.kind, location=str(downloads)),
+    )
+"""
+
+
+class RingGraph(PublishedGraph):
+    kind: Literal["ring"]
+
+
+def test_a_class_and_a_module_of_its_name_are_a_new_kind(tmp_path, monkeypatch):
+    (tmp_path / "ring.py").write_text(RING)
+    monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(tmp_path)])
+    entry, downloads = RingGraph(kind="ring"), tmp_path / "downloads"
+    download(entry, downloads)
+    info = prepare("r", entry, tmp_path / "graph", downloads)
+    assert (info.source.kind, info.num_nodes, info.num_edges) == ("ring", 6, 12)
+    assert Graph.open(tmp_path / "graph", verify=True).neighbours(0).tolist() == [1, 5]

@@ -1,8 +1,9 @@
 import pytest
 import torch
 
+from hone.config.models import FAMILIES
 from hone.gnn.infer import count_correct, layerwise_classes
-from hone.gnn.models import MODELS, build_model
+from hone.gnn.models import build_model
 from hone.gnn.observer import NullObserver
 from hone.gnn.seeds import Plan
 from hone.gnn.systems import assemble
@@ -10,7 +11,7 @@ from hone.gnn.systems import assemble
 CPU = torch.device("cpu")
 
 
-@pytest.fixture(params=MODELS)
+@pytest.fixture(params=FAMILIES)
 def model(request, small_graph):
     sizes = {"hidden": 8, "outputs": small_graph.info.num_classes, "layers": 3, "dropout": 0.5}
     return build_model(request.param, inputs=small_graph.info.feature_dim, **sizes, seed=3).eval()

@@ -1,10 +1,13 @@
 import itertools
+from typing import get_args
 
 import pytest
 import torch
 
+from hone.config.models import FAMILIES, GNNModel
+from hone.gnn import models
 from hone.gnn.layers import BatchNorm, dropout, linear
-from hone.gnn.models import MODELS, build_model
+from hone.gnn.models import build_model
 from hone.gnn.pyg import own_names, with_pyg_convolutions
 from tests.gnn.blocks import random_block
 
@@ -18,7 +21,7 @@ def batch():
     return torch.randn(40, 16, generator=torch.Generator().manual_seed(0)), blocks
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_values_and_gradients_are_those_of_pytorch_geometric(name, batch):
     features, blocks = batch
     ours = build_model(name, **SIZES, seed=1).train()
@@ -33,7 +36,7 @@ def test_values_and_gradients_are_those_of_pytorch_geometric(name, batch):
     assert all(torch.allclose(found[key], gradients[key], atol=1e-5) for key in found)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_a_state_dict_with_their_convolutions_fits_the_model_with_ours(name, batch):
     theirs = with_pyg_convolutions(build_model(name, **SIZES, seed=1))
     ours = build_model(name, **SIZES, seed=2)
@@ -41,14 +44,14 @@ def test_a_state_dict_with_their_convolutions_fits_the_model_with_ours(name, bat
     assert torch.allclose(ours.eval()(*batch, None), theirs.eval()(*batch, None), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_results_are_log_probabilities_of_the_seeds(name, batch):
     found = build_model(name, **SIZES, seed=0)(*batch, torch.Generator().manual_seed(0))
     assert found.shape == (5, 4)
     assert torch.allclose(found.exp().sum(dim=1), torch.ones(5))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_a_batch_without_seeds_can_be_trained_on(name):
     nothing = [random_block(0, 0)] * 3
     model = build_model(name, **SIZES, seed=0).train()
@@ -62,7 +65,7 @@ def test_the_number_of_parameters_is_that_of_the_published_model():
     assert sum(parameter.numel() for parameter in model.parameters()) == 284_672
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_random_numbers_come_from_the_given_generators_alone(name, batch):
     before = torch.get_rng_state()
     states, results = [], []
@@ -103,7 +106,7 @@ def test_batch_normalisation_of_one_row_takes_the_running_statistics():
     assert torch.equal(norm.running_mean, before)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_a_layer_at_a_time_is_the_whole_model(name, batch):
     features, blocks = batch
     model = build_model(name, **SIZES, seed=0).eval()
@@ -126,3 +129,42 @@ def test_attention_to_oneself_counts_once(batch):
     bare = type(looped)(indptr, looped.indices[others], 20, 40)
     assert bare.num_edges < looped.num_edges
     assert torch.allclose(conv(features, looped), conv(features, bare), atol=1e-6)
+
+
+def test_every_family_is_described():
+    assert set(FAMILIES) == set(get_args(GNNModel))
+
+
+OWN = """
+import torch
+from hone.gnn.aggregate import neighbour_sum
+from hone.gnn.layers import Convolution, linear
+from hone.gnn.models.model import GNN
+
+
+class SumConv(Convolution):
+    def __init__(self, inputs, outputs, generator):
+        super().__init__()
+        self.lin_rel = linear(inputs, outputs, generator)
+        self.lin_root = linear(inputs, outputs, generator, bias=False)
+
+    def forward(self, x, block):
+        return self.lin_rel(neighbour_sum(x, block)) + self.lin_root(x[: block.num_dst])
+
+    def counterpart(self, pyg):
+        return pyg.GraphConv(self.lin_rel.in_features, self.lin_rel.out_features, aggr="add")
+
+
+class MODEL(GNN):
+    conv = SumConv
+    maps_sources = True
+"""
+
+
+def test_a_module_of_its_name_is_a_new_family(tmp_path, monkeypatch, batch):
+    (tmp_path / "own.py").write_text(OWN)
+    monkeypatch.setattr(models, "__path__", [*models.__path__, str(tmp_path)])
+    ours = build_model("own", **SIZES, seed=1).eval()
+    theirs = with_pyg_convolutions(build_model("own", **SIZES, seed=1)).eval()
+    assert torch.allclose(ours(*batch, None), theirs(*batch, None), atol=1e-5)
+    assert models.family("own").maps_sources

@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from torch import nn
 
+from hone.errors import ConfigError
+from hone.gnn.layers import Convolution
 from hone.gnn.models import build_model
 from hone.gnn.observer import NullObserver, SpanObserver
 from hone.gnn.pyg import PyGConv, PyGSource, in_neighbours, library, shared_int64, subgraph_batch, with_pyg_convolutions
@@ -48,8 +49,11 @@ def _with_parameters_of(layer):
 
 
 def test_only_what_has_a_counterpart_is_replaced():
-    with pytest.raises(TypeError, match="Linear has no counterpart"):
-        PyGConv(nn.Linear(2, 2))
+    class Own(Convolution):
+        pass
+
+    with pytest.raises(ConfigError, match=r"Own has no counterpart(.|\n)*take pyg and full_batch out"):
+        PyGConv(Own())
     model = with_pyg_convolutions(build_model("gat", inputs=6, hidden=3, outputs=3, layers=2, dropout=0.0, seed=0))
     assert all(type(conv.conv).__module__.startswith("torch_geometric.") for conv in model.convs)
 

@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from hone.config.trainings import PUBLISHED, Plateau
+from hone.config.models import FAMILIES
+from hone.config.trainings import Plateau
 from hone.gnn.distributed import Ranks
 from hone.gnn.learner import Learner
 from hone.gnn.models import build_model
@@ -22,7 +23,7 @@ def learner(graph, model="sage", plateau=None, precision="float32", seed=0):
         model, inputs=graph.info.feature_dim, hidden=16, outputs=graph.info.num_classes, layers=2, dropout=0.2,
         seed=seed,
     )  # fmt: skip
-    hyper = PUBLISHED[model].model_copy(update={"lr": 0.01})
+    hyper = FAMILIES[model].published.model_copy(update={"lr": 0.01})
     return Learner(network, hyper, plateau, seed=seed, precision=precision, device=CPU, ranks=Ranks())
 
 
@@ -48,7 +49,7 @@ def trainer(graph, library, taught=None, **values):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("model", ["sage", "gat", "gin", "sage_ri"])
+@pytest.mark.parametrize("model", FAMILIES)
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_planted_classes_are_learned(small_graph, library, model, precision):
     taught = learner(small_graph, model, precision=precision)

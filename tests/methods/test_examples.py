@@ -12,7 +12,7 @@ import torch
 
 from hone import launcher
 from hone.errors import ConfigError
-from hone.methods.examples import ANSWER_FILES, load_examples
+from hone.methods.examples import ANSWER_FILES, load_example
 from hone.records import Argument, Definition, Language, Upstream
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ def problem(name):
 
 
 def answer(name, language):
-    return load_examples([name], language, FOLDER)[0].answer
+    return load_example(name, language, FOLDER).answer
 
 
 def words(text):
@@ -99,12 +99,11 @@ def test_every_folder_is_listed_here():
 
 
 @pytest.mark.parametrize("language", Language)
-def test_all_examples_load_in_the_order_asked_for(language):
-    names = tuple(reversed(EXAMPLES))
-    loaded = load_examples(names, language, FOLDER)
-    assert tuple(example.name for example in loaded) == names
+def test_all_examples_load(language):
+    loaded = [load_example(name, language, FOLDER) for name in EXAMPLES]
+    assert tuple(example.name for example in loaded) == EXAMPLES
     assert all("class Model(nn.Module)" in example.problem for example in loaded)
-    assert len({example.answer for example in loaded}) == len(names)
+    assert len({example.answer for example in loaded}) == len(EXAMPLES)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -186,7 +185,7 @@ def test_model_new_takes_what_model_takes(name, language, method):
 
 def test_unknown_example_names_the_nearest():
     with pytest.raises(ConfigError, match="did you mean 'fused_gelu'"):
-        load_examples(["fused_glu"], Language.CPP, FOLDER)
+        load_example("fused_glu", Language.CPP, FOLDER)
 
 
 @pytest.mark.parametrize("missing", ["problem.py", "answer.cu"])
@@ -194,7 +193,7 @@ def test_missing_file_is_named_with_a_remedy(missing, tmp_path):
     shutil.copytree(FOLDER / "add", tmp_path / "add")
     (tmp_path / "add" / missing).unlink()
     with pytest.raises(ConfigError) as caught:
-        load_examples(["add"], Language.CUDA, tmp_path)
+        load_example("add", Language.CUDA, tmp_path)
     assert caught.value.where.endswith(f"add/{missing}")
     assert caught.value.remedy
 
@@ -204,4 +203,4 @@ def test_unreadable_file_is_named(content, message, tmp_path):
     shutil.copytree(FOLDER / "add", tmp_path / "add")
     (tmp_path / "add" / "answer.cpp").write_bytes(content)
     with pytest.raises(ConfigError, match=message):
-        load_examples(["add"], Language.CPP, tmp_path)
+        load_example("add", Language.CPP, tmp_path)

@@ -129,6 +129,29 @@ def test_a_prompt_depends_on_what_it_is_made_of_and_on_nothing_else(method, role
 
 
 def test_a_missing_template_is_left_to_rendering():
-    assert prompt_files("one_shot", "nobody", Language.CPP, PROMPTS) == [
-        str(PROMPTS / f"examples/add/{name}") for name in ("problem.py", "answer.cpp")
-    ]
+    assert prompt_files("one_shot", "nobody", Language.CPP, PROMPTS) == []
+
+
+def test_a_template_of_its_own_is_a_new_method(tmp_path, definition):
+    """But for its name in `Method`, which the config would miss."""
+    shutil.copytree(PROMPTS, tmp_path / "prompts")
+    (tmp_path / "prompts/terse").mkdir()
+    (tmp_path / "prompts/terse/coder.md").write_text(
+        'Be terse.\n{% set examples = ["fused_gelu", "add"] %}\n{% include "parts/examples.md" %}\n'
+    )
+    terse = renderer(tmp_path / "prompts")
+    terse.experiment = terse.experiment.model_copy(update={"method": "terse"})
+    prompt = text(terse.first(definition))
+    assert prompt.startswith("Be terse.")
+    assert prompt.index("## Example 1: fused_gelu") < prompt.index("## Example 2: add")
+    files = prompt_files("terse", "coder", Language.CPP, tmp_path / "prompts")
+    assert {Path(file).relative_to(tmp_path / "prompts").parts[0] for file in files} == {"terse", "parts", "examples"}
+    assert len(files) == 6
+
+
+def test_an_example_that_is_not_there_is_named(tmp_path, definition):
+    shutil.copytree(PROMPTS, tmp_path / "prompts")
+    template = tmp_path / "prompts/one_shot/coder.md"
+    template.write_text(template.read_text().replace('"add"', '"ad"'))
+    with pytest.raises(ConfigError, match="no example 'ad'; did you mean 'add'"):
+        renderer(tmp_path / "prompts").first(definition)

@@ -2,11 +2,17 @@
 #
 #   upstream, testing -> suite -> [build, judge] -> profiling -> planning -> coding -> extract_round -> [build, judge] -> …
 #
-# Profiling, planning and coding are roles: `ask_role` writes what each is asked, `answer_role` and `generate` the answers.
+# Profiling, planning and coding are roles of a team (hone.methods.astra.teams): `ask_role` writes what each is asked,
+# `answer_role` and `generate` the answers.
 #
 # What a round is told comes from attempts, solutions, builds and traces over the agents' own suite. Evaluations, on all
 # workloads, are read by tables alone.
+from hone.methods.astra.teams import TEAMS
+
 ROUND = (*SELECTION, "language", "samples", "turns", "hardware", "astra")
+FIRST = {team.first for team in TEAMS.values()}
+ASKED = {role for team in TEAMS.values() for role in team.asked}
+CODERS = {team.coder for team in TEAMS.values() if team.roles}
 
 
 rule show_workloads:
@@ -67,7 +73,7 @@ rule testing:
         paths.log("testing/{experiment}/{model}/turn0/{role}/{batch}"),
     wildcard_constraints:
         experiment=only(kinds.rounds),
-        role="testing|single",
+        role=only(sorted(FIRST)),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -87,7 +93,7 @@ rule suite:
         definitions=[DEFINITIONS],
         workloads=level_files("visible_workloads"),
         answers=lambda wildcards: TURN0.role(
-            "answers", files.experiments.first_role(wildcards.experiment)
+            "answers", files.experiments.team(wildcards.experiment).first
         ),
     output:
         suites=SHARD.suites,
@@ -142,7 +148,7 @@ rule ask_role:
         paths.log("ask_role/{experiment}/{model}/turn{turn}/{role}/{batch}"),
     wildcard_constraints:
         experiment=only(kinds.several_roles),
-        role="profiling|planning|coding|experience",
+        role=only(sorted(ASKED)),
     localrule: True
     conda:
         "../../envs/hone.yaml"
@@ -223,7 +229,7 @@ if kinds.rounds:
             paths.log("answer_role/{experiment}/{model}/turn{turn}/{role}/{batch}"),
         wildcard_constraints:
             experiment=only(kinds.rounds),
-            role="testing|profiling|planning|experience|single",
+            role=only(sorted((FIRST | ASKED) - CODERS)),
         params:
             sampling=sampling,
             model=model_name,

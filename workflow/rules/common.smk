@@ -213,7 +213,7 @@ def conversation_before(kind):
     def file(wildcards):
         before = paths.shard(turn=int(wildcards.turn) - 1)
         if before.turn == 0:
-            return before.role(kind, "single")
+            return before.role(kind, files.experiments.team(wildcards.experiment).first)
         return before.records({"prompts": "feedback", "answers": "answers"}[kind])
 
     return file

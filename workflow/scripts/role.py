@@ -3,17 +3,18 @@
 from pathlib import Path
 
 from hone.config.settings import Experiment
-from hone.methods.astra.stages import AnswerFiles, EarlierTurns, ask_role
+from hone.methods.astra.stages import EarlierTurns, ask_role, told_files
 from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
+    role, experiment = snakemake.wildcards.role, Experiment.model_validate(snakemake.params.experiment)
     ask_role(
-        snakemake.wildcards.role,
+        role,
         snakemake.wildcards.experiment,
-        Experiment.model_validate(snakemake.params.experiment),
+        experiment,
         int(snakemake.wildcards.turn),
         EarlierTurns.of(snakemake.input),
-        AnswerFiles.of(snakemake.input),
+        told_files(experiment.method, role, snakemake.input),
         [Path(path) for path in snakemake.input.definitions],
         [Path(path) for path in snakemake.input.workloads],
         Path(snakemake.output[0]),

@@ -22,12 +22,9 @@ from hone.analysis.trajectories import Trajectory, Verdicts, Version, trajectori
 from hone.config.settings import UPSTREAM, Rounds, Settings
 from hone.files import write_text
 from hone.methods.astra.evidence import resources
-from hone.methods.astra.roles import EXPERIENCE, SINGLE
+from hone.methods.astra.teams import TEAMS
 from hone.records import Answer
 
-PLANNING = "planning"
-REASONS = {"astra": PLANNING, "astra_single": SINGLE}
-"""Method -> the role whose words say why a version is as it is."""
 DIFF_LINES = 250
 """Lines of a diff that a page shows; the source beside it is whole."""
 REASON_CHARACTERS = 4000
@@ -96,7 +93,8 @@ class _Page:
         ]
         for index, version in enumerate(item.versions):
             lines += self._version(index, version)
-        note = self._said(EXPERIENCE)
+        writer = TEAMS[item.method].notes
+        note = self._said(writer.name) if writer else []
         if note:
             lines += ["### The note for the kernels after it", "", fenced(wrapped(note[0]), "text"), ""]
         return lines
@@ -154,8 +152,9 @@ class _Page:
 
     def _why(self, version: Version) -> list[str]:
         """The words of whoever decided on the change; the single agent's answer without its code."""
-        role = REASONS[self.trajectory.method]
-        said = self._said(role, version.turn, sample=0 if role == PLANNING else version.sample)
+        team = TEAMS[self.trajectory.method]
+        role = team.reason
+        said = self._said(role, version.turn, sample=version.sample if role == team.coder else 0)
         if not said:
             return ["Why: nobody said so.", ""]
         return [f"Why, in the words of the role `{role}`:", "", fenced(wrapped(said[0]), "text"), ""]

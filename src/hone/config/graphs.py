@@ -1,4 +1,8 @@
-"""What `graphs:` of the config may say: a class for each kind."""
+"""What `graphs:` of the config may say: a class for each kind, whose graphs the module of that name reads.
+
+To add a kind, write its class here, put it into `GraphEntry`, and write `hone/gnn/datasets/<kind>.py`, of which that
+package says what it has. A class imports nothing of the reader's, because every job parses the config.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,13 @@ class _Prepared(Section):
     """Preparing the graph holds at most so much in memory and 80 MiB more, beside the interpreter with its libraries
     (about 256 MiB). papers100M needs at least 512. Kinds whose graphs are small (synthetic, planetoid, musae) read
     them whole."""
+
+
+class PublishedGraph(_Prepared):
+    """What kinds share that read published files."""
+
+    raw_dir: str | None = None
+    """Folder with the files as they are published; absent: they are downloaded."""
 
 
 class _Split(_Prepared):
@@ -54,7 +65,7 @@ class SyntheticGraph(_Split):
     seed: int = Field(0, ge=0)
 
 
-class PlanetoidGraph(_Prepared):
+class PlanetoidGraph(PublishedGraph):
     """Cora or CiteSeer as published with Planetoid."""
 
     kind: Literal["planetoid"]
@@ -70,7 +81,7 @@ class PlanetoidGraph(_Prepared):
     (Chen et al. 2018) and PyTorch Geometric."""
 
 
-class MusaeGraph(_Split):
+class MusaeGraph(_Split, PublishedGraph):
     """Facebook pages that like each other, from MUSAE (SNAP's facebook-large); there is no official split."""
 
     kind: Literal["musae"]
@@ -86,7 +97,7 @@ class MusaeGraph(_Split):
     split_seed: int = Field(0, ge=0)
 
 
-class OGBGraph(_Prepared):
+class OGBGraph(PublishedGraph):
     """A node-classification graph of the Open Graph Benchmark, with its official split."""
 
     kind: Literal["ogb"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from hone.analysis.paper_numbers import PaperNumbers, read_published
 from hone.config.files import read_values
+from hone.config.graphs import PublishedGraph
 from hone.config.settings import ASTRA, UNPROMPTED, Settings, closest, load
 from hone.config.trainings import OPERATORS
 from hone.errors import ConfigError, located
@@ -67,7 +68,7 @@ def _folders(settings: Settings) -> Iterator[tuple[str, str]]:
             packages = source.packages.items()
             yield from ((f"sources.{name}.packages.{key}.path", p.path) for key, p in packages if p.kind == "folder")
     for name, graph in settings.graphs.items():
-        if graph.kind in ("planetoid", "musae", "ogb") and graph.raw_dir is not None:
+        if isinstance(graph, PublishedGraph) and graph.raw_dir is not None:
             yield f"graphs.{name}.raw_dir", graph.raw_dir
 
 

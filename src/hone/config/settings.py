@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -23,12 +23,13 @@ from hone.config.section import Section
 from hone.config.sources import KernelsSource, Source
 from hone.config.trainings import Training, check_trainings
 from hone.errors import ConfigError
+from hone.methods.astra.teams import TEAMS
 from hone.records import Language, Protocol, Sampling, TorchBaseline
 
 Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files", "archive", "astra", "astra_single"]
 UNPROMPTED: frozenset[str] = frozenset({"gold", "files", "archive"})
 """Methods that ask no model: the reference itself, solutions that lie in a folder, and published answers."""
-ASTRA: frozenset[str] = frozenset({"astra", "astra_single"})
+ASTRA: Set[str] = TEAMS.keys()
 """Methods that improve existing kernels in rounds, measured on a suite of their own: several roles, or one agent."""
 UPSTREAM = "upstream"
 """Of a definition's existing kernels, the one that `astra` starts from and that its speedup is measured against."""
@@ -147,14 +148,15 @@ class Experiment(Section):
     def _rounds_fit_method(self) -> Self:
         if self.method not in ASTRA:
             if self.astra != Rounds():
-                raise ValueError(f"astra: needs method: astra or astra_single, not {self.method}")
+                raise ValueError(f"astra: needs method: {' or '.join(TEAMS)}, not {self.method}")
             return self
         if self.turns < 2:
             raise ValueError(f"{self.method} needs turns: 2 or more; turn 0 is the existing kernel")
         if self.language not in (Language.CUDA, Language.CPP):
             raise ValueError(f"{self.method} needs language: cuda or cpp, as the kernels are, not {self.language}")
-        if self.astra.notes and self.method != "astra":
-            raise ValueError(f"astra.notes needs method: astra, not {self.method}")
+        if self.astra.notes and TEAMS[self.method].notes is None:
+            able = " or ".join(name for name, team in TEAMS.items() if team.notes)
+            raise ValueError(f"astra.notes needs method: {able}, not {self.method}")
         return self
 
     @field_validator("problems")

@@ -1,4 +1,4 @@
-"""What `trainings:` of the config may say, and the published hyper-parameters that stand where it says nothing."""
+"""What `trainings:` of the config may say; where it says nothing, a model's published hyper-parameters stand."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
+from hone.config.models import FAMILIES, Fanouts, GNNModel, HyperParameters
 from hone.config.section import Section
-from hone.records.gnn import GNNModel, Kernels, Place, Split, System
+from hone.records.gnn import Kernels, Place, Split, System
 
-Fanouts = tuple[int, ...]
-"""From the seeds outwards; -1 takes every neighbour."""
 Precision = Literal["float32", "bfloat16"]
 Placement = Literal["auto", Place]
 SAMPLING = "sample_neighbours"
@@ -22,8 +21,6 @@ OPERATORS: dict[System, tuple[str, ...]] = {
     "device": ("draw_neighbours", "mean_of_features", "mean_of_states", "gradient_of_states"),
 }  # fmt: skip
 """System -> titles of the operators whose kernels it can take from a campaign."""
-SUMMING: tuple[GNNModel, ...] = ("gin",)
-"""Models that sum over neighbours; the others take means of one kind or another."""
 MAX_DEVICE_FANOUT = 32
 """Of the system `device`: its kernels keep what they draw in registers."""
 
@@ -34,39 +31,6 @@ class Plateau(Section):
     factor: float = Field(0.8, gt=0, lt=1)
     patience: int = Field(125, ge=0)
     """Steps."""
-
-
-class HyperParameters(Section):
-    """What one model is trained with."""
-
-    hidden: int = Field(ge=1)
-    fanouts: Fanouts = Field(min_length=1)
-    """Of training; their number is the number of layers, also for full-batch training."""
-    batch_size: int = Field(ge=1)
-    """Seeds of one process."""
-    lr: float = Field(gt=0)
-    dropout: float = Field(ge=0, lt=1)
-    weight_decay: float = Field(0.0, ge=0)
-    epochs: int = Field(25, ge=1)
-    """Passes over the training nodes; steps, for full-batch training."""
-    patience_epochs: int | None = Field(None, ge=1)
-    """Training stops when so many validations in a row brought no higher accuracy; absent: never."""
-    validation_fanouts: Fanouts = (20, 20, 20)
-    inference_fanouts: Fanouts = (20, 20, 20)
-    inference_batch_size: int = Field(512, ge=1)
-    """Of validation, too."""
-    scaled_sums: bool = False
-    """A sum over drawn neighbours counts degree / drawn times, in training and in inference on samples."""
-
-    @model_validator(mode="after")
-    def _same_depth(self) -> Self:
-        for name in ("validation_fanouts", "inference_fanouts"):
-            value, default = getattr(self, name), HyperParameters.model_fields[name].default
-            if len(value) != len(self.fanouts):
-                said = " (the default)" if value == default else ""
-                each = f"write {name} with {len(self.fanouts)} numbers, one a layer, as in fanouts {list(self.fanouts)}"
-                raise ValueError(f"{name} {list(value)}{said} has {len(value)}: {each}")
-        return self
 
 
 class Overrides(Section):
@@ -90,18 +54,6 @@ class Overrides(Section):
     scaled_sums: bool | None = None
     """For `gin`: a sum over drawn neighbours is multiplied with degree / drawn, so that on average it is the sum over
     all; in training and in inference on samples. SALIENT leaves sums as they are, which is the default."""
-
-
-PUBLISHED: dict[GNNModel, HyperParameters] = {
-    "sage": HyperParameters(hidden=256, fanouts=(15, 10, 5), batch_size=1024, lr=0.01, dropout=0.5),
-    "gat": HyperParameters(hidden=256, fanouts=(15, 10, 5), batch_size=1024, lr=0.01, dropout=0.5),
-    "gin": HyperParameters(hidden=256, fanouts=(20, 20, 20), batch_size=512, lr=0.01, dropout=0.5),
-    "sage_ri": HyperParameters(
-        hidden=1024, fanouts=(12, 12, 12), batch_size=1024, lr=0.002, dropout=0.1,
-        inference_fanouts=(100, 100, 100), inference_batch_size=32,
-    ),
-}  # fmt: skip
-"""SALIENT's, from experiments/all_dist_benchmarks.sh of its artifact and driver/models.py: 25 epochs."""
 
 
 class Validation(Section):
@@ -235,8 +187,9 @@ class Training(Overrides):
     def _scaled_sums(self) -> Self:
         jobs = itertools.product(self.graphs, self.models)
         wanted = {model for graph, model in jobs if self.hyper(graph, model).scaled_sums}
-        if without := sorted(wanted - set(SUMMING)):
-            raise ValueError(f"scaled_sums: {without[0]} does not sum; write it under tuned: gin:")
+        if without := sorted(model for model in wanted if not FAMILIES[model].sums):
+            summing = " or ".join(name for name, known in FAMILIES.items() if known.sums)
+            raise ValueError(f"scaled_sums: {without[0]} does not sum; write it under tuned: {summing}:")
         if wanted and "pyg" in self.systems:
             raise ValueError("scaled_sums: pyg sums by itself, without factors; give pyg a training of its own")
         return self
@@ -252,7 +205,7 @@ class Training(Overrides):
 
     def hyper(self, graph: str, model: GNNModel) -> HyperParameters:
         """What a model is trained with on a graph: published, then the training's own, then what is tuned."""
-        values = PUBLISHED[model].model_dump()
+        values = FAMILIES[model].published.model_dump()
         tuned = (self.tuned.get(key, Overrides()) for key in (graph, model, f"{graph}/{model}"))
         for layer in (self, *tuned):
             said = {name: getattr(layer, name) for name in Overrides.model_fields}

@@ -9,6 +9,7 @@ from pathlib import Path
 from hone.config.settings import Experiment, Settings
 from hone.file_map.kinds import Kinds
 from hone.file_map.paths import Paths, Shard
+from hone.methods.astra.teams import TEAMS, Team
 from hone.methods.files import source_files
 
 ATTEMPTED = ("attempts", "solutions", "builds", "traces")
@@ -67,14 +68,13 @@ class ExperimentFiles:
 
     def _role_questions(self, experiment: str, model: str) -> Iterator[Questions]:
         """Of the roles that do not write kernels."""
-        item = self._item(experiment)
+        item, team = self._item(experiment), self.team(experiment)
         batches = self._settings.batches(experiment)
-        asked = [(0, self.first_role(experiment))]
-        if experiment in self._kinds.several_roles:
-            asked += [(turn, role) for turn in range(1, item.turns) for role in ("profiling", "planning")]
+        asked = [(0, team.first)]
+        asked += [(turn, role.name) for turn in range(1, item.turns) for role in team.roles[:-1]]
         found = [(turn, role, batch) for turn, role in asked for batch in batches]
-        if item.astra.notes:  # the last batch's note would be read by nobody
-            found += [(item.turns, "experience", batch) for batch in batches[:-1]]
+        if item.astra.notes and team.notes:  # the last batch's note would be read by nobody
+            found += [(item.turns, team.notes.name, batch) for batch in batches[:-1]]
         for turn, role, batch in found:
             shard = self._paths.shard(experiment, model, turn, batch)
             yield Questions(shard, shard.role("prompts", role), shard.role("answers", role), 1)
@@ -84,27 +84,22 @@ class ExperimentFiles:
         if int(shard.turn) == 0:
             return self._paths.prompts(shard.experiment, shard.batch)
         several = shard.experiment in self._kinds.several_roles
-        return shard.role("prompts", "coding") if several else shard.records("feedback")
+        return shard.role("prompts", self.team(shard.experiment).coder) if several else shard.records("feedback")
 
     def told(self, role: str, experiment: str, turn: int, batch: str) -> dict[str, list[str]]:
-        """The other roles' answers that a role is told in a turn, by the fields of the rounds' AnswerFiles."""
+        """The other roles' answers that a role is told in a turn, by their names in its prompt."""
         this = self._paths.shard(turn=turn)
-        plans = [self._paths.shard(turn=earlier).role("answers", "planning") for earlier in range(1, turn)]
-        answers = {
-            "profiling": {},
-            "planning": {
-                "analysis": [this.role("answers", "profiling")],
-                "plans": plans,
-                "notes": self._notes_before(experiment, batch),
-            },
-            "coding": {"plan": [this.role("answers", "planning")]},
-            "experience": {"plans": plans},
+        before = [self._paths.shard(turn=earlier) for earlier in range(1, turn)]
+        asked = self.team(experiment).asked[role]
+        return {
+            **{name: [this.role("answers", other)] for name, other in asked.told.items()},
+            **{name: [shard.role("answers", other) for shard in before] for name, other in asked.told_before.items()},
+            **{name: self._notes_before(experiment, batch, other) for name, other in asked.told_of_others.items()},
         }
-        return answers[role]
 
-    def first_role(self, experiment: str) -> str:
-        """Who is asked for a kernel's test suite."""
-        return "testing" if experiment in self._kinds.several_roles else "single"
+    def team(self, experiment: str) -> Team:
+        """Who improves kernels in an experiment's rounds."""
+        return TEAMS[self._item(experiment).method]
 
     def first_prompts(self, experiment: str) -> list[str]:
         """All prompts that depend on no answer."""
@@ -140,11 +135,11 @@ class ExperimentFiles:
         shards = [self._paths.shard(turn=turn) for turn in range(number)]
         return {stage: [shard.records(stage) for shard in shards] for stage in ATTEMPTED}
 
-    def _notes_before(self, experiment: str, batch: str) -> list[str]:
-        """Patterns of what the experience role writes about the kernels of the batches before."""
+    def _notes_before(self, experiment: str, batch: str, role: str) -> list[str]:
+        """Patterns of what a role writes after the rounds about the kernels of the batches before."""
         item, batches = self._item(experiment), self._settings.batches(experiment)
         earlier = batches[: batches.index(batch)] if item.astra.notes else []
-        return [self._paths.shard(turn=item.turns, batch=name).role("answers", "experience") for name in earlier]
+        return [self._paths.shard(turn=item.turns, batch=name).role("answers", role) for name in earlier]
 
     def level_files(self, stage: str, experiment: str, batch: str | None = None) -> list[str]:
         """The files of a source's levels that hold an experiment's problems, or those of one batch."""

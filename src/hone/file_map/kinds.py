@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hone.config.settings import ASTRA, UNPROMPTED, Settings
+from hone.methods.astra.teams import TEAMS
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,14 @@ class Kinds:
         prompted = [name for name, item in items.items() if item.method not in UNPROMPTED]
         by_method = {
             method: [name for name, item in items.items() if item.method == method]
-            for method in ("astra", "astra_single", "gold", "files", "archive")
+            for method in ("gold", "files", "archive")
         }
         return cls(
             prompted=prompted,
             rounds=rounds,
             from_scratch=[name for name in prompted if name not in rounds],
-            several_roles=by_method["astra"],
-            one_agent=by_method["astra_single"],
+            several_roles=[name for name in rounds if TEAMS[items[name].method].roles],
+            one_agent=[name for name in rounds if not TEAMS[items[name].method].roles],
             winner_alone=winner_alone,
             evaluated=[name for name in rounds if name not in winner_alone],
             not_rounds=[name for name in items if name not in rounds],

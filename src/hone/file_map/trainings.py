@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
+from hone.config.graphs import PublishedGraph
 from hone.config.settings import Settings
 from hone.config.trainings import OPERATORS, TrainingKey, training_keys
 from hone.file_map.paths import Paths
@@ -79,7 +80,7 @@ class TrainingFiles:
     def graph_inputs(self, graph: str) -> list[str]:
         """What a graph is made of: files of a folder, a download, or nothing."""
         entry = self._settings.graphs[graph]
-        if entry.kind not in ("planetoid", "musae", "ogb"):
+        if not isinstance(entry, PublishedGraph):
             return []
         if entry.raw_dir is None:
             return [self._paths.downloaded_graph(graph)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hone.config.trainings import Precision
     from hone.gnn.graph import Graph
-    from hone.gnn.models import GNN
+    from hone.gnn.models.model import GNN
     from hone.gnn.seeds import Plan
     from hone.gnn.systems import Pipeline
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from hone.config.models import GNNModel, HyperParameters
 from hone.config.trainings import (
-    HyperParameters,
     Inference,
     Placement,
     Plateau,
@@ -18,7 +18,7 @@ from hone.config.trainings import (
 )
 from hone.gnn.slots import slots_for
 from hone.records import Definition, KernelUse, Versioned, digest
-from hone.records.gnn import GNNModel, GraphInfo, Kernels, System
+from hone.records.gnn import GraphInfo, Kernels, System
 
 LEAST_SLOTS = 8
 """Of a training whose config does not say."""

@@ -16,9 +16,10 @@ from hone.gnn.seeds import derived_seed
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from hone.config.trainings import HyperParameters, Plateau, Precision
+    from hone.config.models import HyperParameters
+    from hone.config.trainings import Plateau, Precision
     from hone.gnn.batch import Batch
-    from hone.gnn.models import GNN
+    from hone.gnn.models.model import GNN
 
 
 def model_input(features: Tensor, precision: Precision) -> Tensor:

@@ -7,29 +7,25 @@ the disk.
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hone.build.progress import progress_bar
-from hone.config.graphs import (
-    GraphEntry,
-    MusaeGraph,
-    OGBGraph,
-    Papers100MLikeGraph,
-    PlanetoidGraph,
-    SyntheticGraph,
-)
+from hone.config.graphs import GraphEntry, PublishedGraph
 from hone.errors import SourceError
 from hone.files import write_text
 from hone.gnn.datasets.csr import write_csr
+from hone.gnn.datasets.streams import FolderWriter, GraphStreams
 from hone.gnn.datasets.writing import ArrayFile, as_stored, complete_folder, require_space
 from hone.gnn.graph import INFO, STORED_DTYPES, UNLABELLED, sha256_of
 from hone.records.gnn import ARRAYS, FeatureDtype, GraphInfo
 
 if TYPE_CHECKING:
-    from hone.gnn.datasets.streams import Array, GraphStreams
+    from hone.gnn.datasets.streams import Array
 
 MIB = 1 << 20
 DOWNLOADS = Path(".hone/datasets")
@@ -43,53 +39,20 @@ def prepare(name: str, entry: GraphEntry, output: Path, downloads: Path = DOWNLO
     Raises SourceError when a dataset's file is missing, truncated, not what its checksum says, or denies itself;
     MachineError when the disk is full, or the GPU that is to draw it is missing or too small.
     """
-    if isinstance(entry, Papers100MLikeGraph) and entry.device == "cuda":
-        import torch
-
-        from hone.gnn.datasets.papers100m_files import prepare_on
-
-        return prepare_on(torch.device("cuda"), name, entry, output)
-    streams = open_streams(entry, downloads)
-    return write_graph(name, streams, output, entry.feature_dtype, entry.memory_mib * MIB)
+    found: GraphStreams | FolderWriter = _reader(entry).read(entry, downloads)
+    if not isinstance(found, GraphStreams):
+        return found(name, output)
+    return write_graph(name, found, output, entry.feature_dtype, entry.memory_mib * MIB)
 
 
 def download(entry: GraphEntry, downloads: Path = DOWNLOADS) -> None:
     """Fetch what `prepare` will read, where it must come over the network; raises SourceError, MachineError."""
-    if isinstance(entry, PlanetoidGraph):
-        from hone.gnn.datasets import planetoid
-
-        planetoid.folder_of(entry, downloads)
-    elif isinstance(entry, MusaeGraph):
-        from hone.gnn.datasets import musae
-
-        musae.files_of(entry, downloads)
-    elif isinstance(entry, OGBGraph):
-        from hone.gnn.datasets import ogb
-
-        ogb.folder_of(entry, downloads)
+    if isinstance(entry, PublishedGraph):
+        _reader(entry).fetch(entry, downloads)
 
 
-def open_streams(entry: GraphEntry, downloads: Path = DOWNLOADS) -> GraphStreams:
-    """The graph that a config's entry names, as streams; files are downloaded where the entry names no folder."""
-    if isinstance(entry, SyntheticGraph):
-        from hone.gnn.datasets import synthetic
-
-        return synthetic.generate(entry)
-    if isinstance(entry, PlanetoidGraph):
-        from hone.gnn.datasets import planetoid
-
-        return planetoid.read(entry, downloads)
-    if isinstance(entry, MusaeGraph):
-        from hone.gnn.datasets import musae
-
-        return musae.read(entry, downloads)
-    if isinstance(entry, OGBGraph):
-        from hone.gnn.datasets import ogb
-
-        return ogb.read(entry, downloads)
-    from hone.gnn.datasets import papers100m_like
-
-    return papers100m_like.generate(entry)
+def _reader(entry: GraphEntry) -> ModuleType:
+    return import_module(f"hone.gnn.datasets.{entry.kind}")
 
 
 def write_graph(

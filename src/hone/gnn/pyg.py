@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
@@ -17,14 +17,14 @@ from torch.utils.data import DataLoader
 from hone.errors import MachineError
 from hone.gnn.aggregate import destinations
 from hone.gnn.batch import Batch, Block
-from hone.gnn.layers import GATConv, GINConv, SAGEConv
 from hone.gnn.sources import fetch
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from hone.gnn.graph import Graph
-    from hone.gnn.models import GNN
+    from hone.gnn.layers import Convolution
+    from hone.gnn.models.model import GNN
     from hone.gnn.observer import Observer
     from hone.gnn.seeds import Plan
 
@@ -40,7 +40,7 @@ def library() -> Any:
 
 def with_pyg_convolutions(model: GNN) -> GNN:
     """The model with PyTorch Geometric's convolutions in place of ours, in place, with the same parameters."""
-    convs = [PyGConv(conv) for conv in model.convs]
+    convs = [PyGConv(cast("Convolution", conv)) for conv in model.convs]
     model.convs = nn.ModuleList(convs)
     return model
 
@@ -48,13 +48,12 @@ def with_pyg_convolutions(model: GNN) -> GNN:
 class PyGConv(nn.Module):
     """One of PyTorch Geometric's convolutions, called as ours are."""
 
-    def __init__(self, ours: nn.Module) -> None:
+    def __init__(self, ours: Convolution) -> None:
         super().__init__()
-        layers = library().nn
         state = {name: value.clone() for name, value in ours.state_dict().items()}
         with torch.random.fork_rng(devices=[]):  # their constructors draw from the global generator
-            self.conv = self._counterpart(ours, layers)
-        self.conv.load_state_dict(state, strict=not isinstance(ours, GINConv))  # theirs has epsilon, too
+            self.conv = ours.counterpart(library().nn)
+        self.conv.load_state_dict(self.conv.state_dict() | state)  # theirs may have more, such as GIN's epsilon
 
     def forward(self, x: Tensor, block: Block, own: Tensor | None = None) -> Tensor:
         """As our convolutions."""
@@ -62,19 +61,6 @@ class PyGConv(nn.Module):
         target = x[: block.num_dst] if own is None else own
         result: Tensor = self.conv((x, target), edges, size=(block.num_src, block.num_dst))
         return result
-
-    @staticmethod
-    def _counterpart(ours: nn.Module, layers: Any) -> nn.Module:
-        found: nn.Module
-        if isinstance(ours, SAGEConv):
-            found = layers.SAGEConv(ours.lin_l.in_features, ours.lin_l.out_features, aggr="mean", bias=False)
-        elif isinstance(ours, GATConv):
-            found = layers.GATConv(ours.lin.in_features, ours.lin.out_features, heads=1, bias=False)
-        elif isinstance(ours, GINConv):
-            found = layers.GINConv(ours.nn)
-        else:
-            raise TypeError(f"{type(ours).__name__} has no counterpart in PyTorch Geometric")
-        return found
 
 
 def own_names(parameters: dict[str, Any]) -> dict[str, Any]:

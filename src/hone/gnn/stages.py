@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from hone.gnn.device.training import DeviceTrainer
     from hone.gnn.learner import Learner
-    from hone.gnn.models import GNN
+    from hone.gnn.models.model import GNN
     from hone.gnn.systems import Pipeline
     from hone.gnn.train import LearnerLike, Progress, Trainer
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hone.gnn.distributed import Ranks
     from hone.gnn.graph import Graph
     from hone.gnn.learner import Learner
-    from hone.gnn.models import GNN
+    from hone.gnn.models.model import GNN
     from hone.gnn.observer import Observer, SpanObserver
     from hone.gnn.systems import Pipeline
 

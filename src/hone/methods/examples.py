@@ -1,12 +1,12 @@
 """In-context examples: a problem in KernelBench's format and an exemplary answer in each language.
 
-A folder per example holds `problem.py` and one answer a language, so that a new example needs no code. `add` is the
-one-shot example; the other three have the subjects of the KernelBench paper's few-shot prompt (its Table 10).
+A folder per example holds `problem.py` and one answer a language, so that a new example needs no code: a prompt shows
+those that its template names. `add` is the one-shot example; the other three have the subjects of the KernelBench
+paper's few-shot prompt (its Table 10).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from hone.config.settings import closest
@@ -32,12 +32,8 @@ class Example(Record):
     """Source of the solution in the language asked for."""
 
 
-def load_examples(names: Sequence[str], language: Language, folder: Path) -> list[Example]:
-    """The named examples of `folder`, in the order given; raises ConfigError for a missing or unreadable file."""
-    return [_load(name, language, folder) for name in names]
-
-
-def _load(name: str, language: Language, folder: Path) -> Example:
+def load_example(name: str, language: Language, folder: Path) -> Example:
+    """An example of `folder`; raises ConfigError for a missing or unreadable file."""
     if not (folder / name).is_dir():
         known = (path.name for path in sorted(folder.glob("*")) if path.is_dir())
         raise ConfigError(f"no example '{name}'{closest(name, known)}", where=str(folder))

@@ -3,6 +3,9 @@
 Methods of KernelBench (arXiv 2502.10517): zero-, one- and few-shot (section 3, Appendix C), hardware facts in the
 prompt (section 5.2), and iterative refinement (section 5.1) whose context is the last answer alone (G), with what
 happened when it ran (E) and the profiler's table (P).
+
+To add a method of one prompt, write its `coder.md` and add its name to `Method` in `hone.config.settings`. The line
+`{% set examples = ["add"] %}` before `parts/examples.md` says which examples it shows.
 """
 
 from __future__ import annotations
@@ -12,19 +15,13 @@ from pathlib import Path
 
 from hone import launcher
 from hone.config.settings import Experiment
-from hone.methods.examples import ANSWER_FILES, load_examples
+from hone.methods.examples import ANSWER_FILES, Example, load_example
 from hone.methods.feedback import Previous
 from hone.methods.hardware import gpu
 from hone.methods.templates import Templates
 from hone.records import Definition, Language, Message, Prompt, Workload
 from hone.sources.workloads import visible
 
-EXAMPLES: Mapping[str, tuple[str, ...]] = {
-    "zero_shot": (),
-    "one_shot": ("add",),
-    "few_shot": ("fused_gelu", "tiled_matmul", "flash_attention"),
-    "refine": ("add",),
-}
 LANGUAGE_NAMES = {
     Language.PYTHON: "CUDA",
     Language.CPP: "C++ (OpenMP, for a CPU)",
@@ -48,7 +45,6 @@ class Renderer:
         self.name = name
         self.experiment = experiment
         self.workloads = workloads
-        self.examples = load_examples(EXAMPLES[experiment.method], experiment.language, prompts / "examples")
         self.hardware = gpu(experiment.hardware, gpus) if experiment.hardware else None
         self.templates = Templates(prompts)
 
@@ -61,6 +57,10 @@ class Renderer:
         """The prompt of a later turn of one sample; `previous` is the last answer and what became of it."""
         text = self._render(f"{ROLE}_next", definition, previous)
         return self._prompt(definition, turn, (sample,), text)
+
+    def example_of(self, name: str) -> Example:
+        """An example, as templates ask for it; raises ConfigError where there is none."""
+        return load_example(name, self.experiment.language, self.templates.folder / "examples")
 
     def _prompt(self, definition: Definition, turn: int, samples: tuple[int, ...], text: str) -> Prompt:
         return Prompt(
@@ -82,7 +82,7 @@ class Renderer:
             "language_name": LANGUAGE_NAMES[language],
             "fence": FENCES[language],
             "signature": launcher.signature(definition, language) if compiled else "",
-            "examples": self.examples,
+            "example_of": self.example_of,
             "hardware": self.hardware,
             "hardware_name": self.experiment.hardware,
             "previous": previous,
@@ -91,13 +91,14 @@ class Renderer:
 
 
 def prompt_files(method: str, role: str, language: Language, folder: Path) -> list[str]:
-    """Paths of all that a role's prompt is made of: its template, what that includes, and the method's examples.
+    """Paths of all that a role's prompt is made of: its template, what that includes, and the examples it shows.
 
     Those that are there: rendering says what is missing.
     """
-    answer = ANSWER_FILES[language]
-    shown = [f"examples/{name}/{file}" for name in EXAMPLES.get(method, ()) for file in ("problem.py", answer)]
-    files = [*Templates(folder).files(f"{method}/{role}.md"), *(str(folder / file) for file in shown)]
+    templates, template = Templates(folder), f"{method}/{role}.md"
+    shown = [folder / "examples" / name for name in templates.listed(template, "examples")]
+    files = [str(example / file) for example in shown for file in ("problem.py", ANSWER_FILES[language])]
+    files = [*templates.files(template), *files]
     return [file for file in files if Path(file).is_file()]
 
 

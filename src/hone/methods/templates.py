@@ -9,6 +9,7 @@ from typing import Any
 
 import jinja2
 import jinja2.meta
+from jinja2 import nodes
 
 from hone.errors import ConfigError
 
@@ -58,12 +59,21 @@ class Templates:
                     waiting.append(name)
         return [str(self.folder / name) for name in found if name == file or (self.folder / name).is_file()]
 
+    def listed(self, file: str, variable: str) -> list[str]:
+        """The texts of each list that a template sets a variable to: what `{% set variable = ["text"] %}` says."""
+        assigned = self._parsed(file).find_all(nodes.Assign)
+        lists = [item.node for item in assigned if isinstance(item.target, nodes.Name) and item.target.name == variable]
+        return [text.value for found in lists for text in found.find_all(nodes.Const)]
+
     def _included(self, file: str) -> list[str]:
+        return sorted(name for name in jinja2.meta.find_referenced_templates(self._parsed(file)) if name)
+
+    def _parsed(self, file: str) -> nodes.Template:
+        """Without content where it cannot be read: rendering says what is wrong."""
         try:
-            tree = self._environment.parse((self.folder / file).read_text(encoding="utf-8"))
+            return self._environment.parse((self.folder / file).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, jinja2.TemplateSyntaxError):
-            return []  # rendering says what is wrong
-        return sorted(name for name in jinja2.meta.find_referenced_templates(tree) if name)
+            return nodes.Template([])
 
     def _line(self, error: Exception) -> str:
         """`file:line` of the template that the error came from, included ones too; empty where it has none."""

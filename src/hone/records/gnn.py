@@ -12,7 +12,6 @@ from hone.records.trace import Environment
 
 FeatureDtype = Literal["float16", "bfloat16", "float32"]
 """`bfloat16` lies on disk as uint16, because numpy has no such type."""
-GNNModel = Literal["sage", "gat", "gin", "sage_ri"]
 System = Literal["full_batch", "pyg", "plain", "fast_sampler", "shared_memory", "pipelined", "device"]
 """How batches come into being, from the slowest; `full_batch` has none: every step sees the whole graph."""
 Place = Literal["gpu", "sharded", "host_features", "host"]
@@ -31,7 +30,7 @@ class GraphSource(Record):
     """What a graph was made from."""
 
     kind: str
-    """As `graphs.<name>.kind` of the config: synthetic, planetoid, musae, ogb, papers100m_like."""
+    """As `graphs.<name>.kind` of the config."""
     location: str
     """URL or path of what was read, or the generator's name."""
     parameters: dict[str, str | int | float | bool] = Field(default_factory=dict)
@@ -140,7 +139,8 @@ class TrainingRun(Versioned):
     training: str
     """Name of the config's entry."""
     graph: str
-    model: GNNModel
+    model: str
+    """Name of its family in the config."""
     system: System
     gpus: int = Field(ge=1)
     """Processes that trained together, each with a GPU of its own, or a CPU's threads where there is none."""
@@ -183,7 +183,7 @@ class InferenceRun(Versioned):
 
     training: str
     graph: str
-    model: GNNModel
+    model: str
     system: System
     gpus: int = Field(ge=1)
     """Of the training."""

@@ -11,10 +11,11 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from hone.config.models import GNNModel
 from hone.errors import RecordError
 from hone.files import read_record, read_records
 from hone.records import BuildStatus, Status, Usage
-from hone.records.gnn import GNNModel, System
+from hone.records.gnn import System
 
 V = TypeVar("V", bound=BaseModel)
 

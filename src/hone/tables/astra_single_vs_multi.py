@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from hone.analysis.astra import ALL, PAPER, Astra
 from hone.analysis.render import number
+from hone.methods.astra.teams import TEAMS
 from hone.tables import columns
 from hone.tables.astra_main import rows_of
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable
 from hone.tables.words import is_known, listed
-
-METHODS = {"astra": "several roles", "astra_single": "one agent"}
 
 
 class Row(TableRow):
@@ -53,7 +52,7 @@ def rows(run: Run) -> list[Row]:
 def finding(rows: Sequence[Row]) -> str:
     """What either came to over the kernels that both worked on."""
     together = [row for row in rows if row.kernel == ALL and is_known(row.speedup)]
-    said = [f"{number(row.speedup)} times by {METHODS[row.method]} (`{row.experiment}`)" for row in together]
+    said = [f"{number(row.speedup)} times by {TEAMS[row.method].title} (`{row.experiment}`)" for row in together]
     methods = {row.method for row in together}
     return f"Speed over the same existing kernels: {listed(said)}." if len(methods) > 1 else ""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hone.analysis.salient_accuracy import FULL, MEAN, Accuracies, accuracies, provenance_of, published_of
+from hone.config.models import FAMILIES
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
@@ -15,10 +16,6 @@ from hone.tables.words import is_known
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawn
-
-PUBLISHED_FANOUTS = {"sage_ri": "100,100,100"}
-"""Test inference in the paper's artifact, where it is not INFERENCE_FANOUTS."""
-INFERENCE_FANOUTS = "20,20,20"
 
 
 class Row(TableRow):
@@ -67,7 +64,8 @@ def rows(run: Run) -> list[Row]:
 
 
 def _printed_fanout(item: Accuracies) -> str:
-    return PUBLISHED_FANOUTS.get(item.place.model, INFERENCE_FANOUTS)
+    """Of test inference in the paper's artifact."""
+    return ",".join(map(str, FAMILIES[item.place.model].published.inference_fanouts))
 
 
 def finding(rows: Sequence[Row]) -> str:

@@ -108,7 +108,7 @@ def test_the_cpu_as_device_gives_the_graph_of_the_files(graph, entries_a_part):
 @pytest.mark.parametrize("feature_dtype", ["float16", "bfloat16"])
 def test_the_files_of_a_device_hold_its_graph(graph, tmp_path, monkeypatch, feature_dtype):
     monkeypatch.setattr(papers100m_files, "CHUNK_BYTES", 100_000)
-    info = papers100m_files.prepare_on(CPU, "like", entry(feature_dtype=feature_dtype), tmp_path / "g")
+    info = papers100m_files.prepare_on(CPU, entry(feature_dtype=feature_dtype), "like", tmp_path / "g")
     made = Graph.open(tmp_path / "g", verify=True)
     assert made.info == info
     assert torch.equal(made.tensor("features"), generate_on(CPU, entry(feature_dtype=feature_dtype)).features)

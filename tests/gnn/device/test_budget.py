@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.config.trainings import PUBLISHED
+from hone.config.models import FAMILIES
 from hone.errors import MachineError
 from hone.gnn.device.places.budget import (
     GIB,
@@ -94,13 +94,14 @@ def test_needs_are_those_of_papers100m(small_graph):
     info = small_graph.info.model_copy(
         update={"num_nodes": 111_059_956, "num_edges": 3_228_124_712, "feature_dim": 128}
     )
-    demand = memory_demand(info, training_reserve("sage", PUBLISHED["sage"], info, 19))
+    demand = memory_demand(info, training_reserve("sage", FAMILIES["sage"].published, info, 19))
     assert demand.features / GIB == pytest.approx(26.48, abs=0.01)
     assert demand.indices / GIB == pytest.approx(12.03, abs=0.01)
     assert RESERVE_BYTES + GIB < demand.reserve < RESERVE_BYTES + 4 * GIB
     assert memory_demand(info.model_copy(update={"feature_dim": 121}), 0).row == 256
     few, many = (
-        inference_reserve("sage", PUBLISHED["sage"], info, fanouts) for fanouts in ([(5, 5)], [(5, 5), (20, 20, 20)])
+        inference_reserve("sage", FAMILIES["sage"].published, info, fanouts)
+        for fanouts in ([(5, 5)], [(5, 5), (20, 20, 20)])
     )
     assert RESERVE_BYTES < few < many
-    assert demand.reserve < training_reserve("gat", PUBLISHED["gat"], info, 9) < 90 * GIB
+    assert demand.reserve < training_reserve("gat", FAMILIES["gat"].published, info, 9) < 90 * GIB

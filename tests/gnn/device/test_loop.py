@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hone.config.trainings import HyperParameters
+from hone.config.models import HyperParameters
 from hone.gnn.device.loop import GROUPS, DeviceLoop, group_size, measured_room
 from hone.gnn.device.memory import BatchRoom, Room
 from hone.gnn.device.passes import sage_model

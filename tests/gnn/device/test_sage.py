@@ -5,7 +5,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from hone.config.trainings import HyperParameters, Plateau
+from hone.config.models import HyperParameters
+from hone.config.trainings import Plateau
 from hone.gnn.aggregate import neighbour_mean
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.sage import SagePass

@@ -6,7 +6,7 @@ import pytest
 
 from hone.config.settings import Experiment
 from hone.errors import ConfigError
-from hone.methods.astra.roles import CODING, EXPERIENCE, SINGLE, TESTING, RoleAnswer, RoleRenderer
+from hone.methods.astra.roles import CODING, TESTING, RoleAnswer, RoleRenderer
 from hone.methods.templates import Templates
 from hone.records import Answer, Completion, Definition, LLMRequest, Message, Sampling, Status, Usage
 from tests.methods.astra.conftest import UPSTREAM, workload
@@ -89,7 +89,7 @@ def test_the_planner_gets_analysis_earlier_plans_and_notes(history):
 @pytest.mark.parametrize("method", ["astra", "astra_single"])
 def test_the_first_question_is_for_the_suite(kernel, method):
     prompt = renderer(method).testing(kernel, VISIBLE)
-    assert prompt.role == (TESTING if method == "astra" else SINGLE)
+    assert prompt.role == ("testing" if method == "astra" else "single")
     assert (prompt.turn, prompt.samples) == (0, (0,))
     shown = text(prompt)
     assert UPSTREAM.strip() in shown
@@ -101,7 +101,7 @@ def test_the_conversation_stays_whole_and_ends_with_the_same_evidence(history):
     before = (Message(role="user", content="first"), Message(role="assistant", content="tests"))
     prompt = renderer("astra_single", samples=2).converse(found, VISIBLE, 2, before)
     assert prompt.messages[:2] == before
-    assert (prompt.role, prompt.samples) == (SINGLE, (0, 1))
+    assert (prompt.role, prompt.samples) == ("single", (0, 1))
     team = text(ask("planning", found))
     measured = team[team.index("## What was measured") : team.index("## The profiler's findings")]
     assert measured.strip() in text(prompt)
@@ -145,7 +145,7 @@ def test_each_role_depends_on_its_own_template_and_what_it_includes():
         assert "config/prompts/astra/parts/kernel.md" in found
     assert "config/prompts/astra/parts/answer_code.md" in files[CODING]
     assert "config/prompts/astra/parts/answer_code.md" not in files["planning"]
-    assert "config/prompts/astra/parts/rules.md" not in files[EXPERIENCE]
+    assert "config/prompts/astra/parts/rules.md" not in files["experience"]
 
 
 def test_a_broken_template_stops_no_dag(tmp_path):

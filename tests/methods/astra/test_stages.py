@@ -1,5 +1,7 @@
 """The stages of the rounds as functions of files, where they decide something themselves."""
 
+from pathlib import Path
+
 import pytest
 
 from hone.config.settings import Experiment
@@ -7,8 +9,9 @@ from hone.errors import MachineError, RecordError
 from hone.files import read_records, write_records
 from hone.methods.astra import stages
 from hone.methods.astra.history import Attempt
-from hone.methods.astra.stages import AnswerFiles, EarlierTurns
+from hone.methods.astra.stages import EarlierTurns, told_files
 from hone.methods.astra.suite import Suite
+from hone.methods.astra.teams import TEAMS
 from hone.records import (
     Answer,
     Candidate,
@@ -62,7 +65,9 @@ def ask(tmp_path, given, before):
 
     def run(role, found, told=(), **changes):
         files = {}
-        for field, rows in dict(told).items():
+        asked = TEAMS["astra"].asked[role]
+        names = (*asked.told, *asked.told_before, *asked.told_of_others)
+        for field, rows in (dict.fromkeys(names, ()) | dict(told)).items():
             files[field] = [tmp_path / f"{field}.jsonl"]
             write_records(files[field][0], rows)
         output = tmp_path / "prompts.jsonl"
@@ -72,7 +77,7 @@ def ask(tmp_path, given, before):
             experiment(**changes),
             found.last_turn + 1,
             before(found),
-            AnswerFiles(**files),
+            files,
             *given.values(),
             output,
         )
@@ -144,7 +149,7 @@ def test_a_kernel_at_the_floor_is_asked_no_more(ask, history):
 def test_a_kernel_that_stopped_stays_stopped(tmp_path, ask, history, before, given):
     found = history(OLD, NEW)
     output = tmp_path / "later.jsonl"
-    stages.ask_role("profiling", "e", experiment(), 3, before(found), AnswerFiles(), *given.values(), output)
+    stages.ask_role("profiling", "e", experiment(), 3, before(found), {}, *given.values(), output)
     assert read_records(output, Prompt) == []
 
 
@@ -202,5 +207,4 @@ def test_paths_of_a_rule_are_read_as_files_or_lists():
         plans = ()
 
     assert [path.name for path in EarlierTurns.of(Inputs).traces] == ["a", "b"]
-    told = AnswerFiles.of(Inputs)
-    assert ([path.name for path in told.analysis], told.plans, told.notes) == (["one"], [], [])
+    assert told_files("astra", "planning", Inputs) == {"analysis": [Path("one")], "plans": [], "notes": []}

@@ -47,7 +47,7 @@ def read(entry: MusaeGraph, downloads: Path) -> GraphStreams:
     Classes are numbered in the alphabetical order of their names. Raises SourceError: a file missing or damaged,
     another checksum, a page without a type.
     """
-    paths = files_of(entry, downloads)
+    paths = fetch(entry, downloads)
     checksums = {name: _checked(name, path, entry.verify) for name, path in paths.items()}
     labels, names = _labels(paths["target.csv"])
     sources, destinations = _edges(paths["edges.csv"])
@@ -78,7 +78,7 @@ def read(entry: MusaeGraph, downloads: Path) -> GraphStreams:
     )
 
 
-def files_of(entry: MusaeGraph, downloads: Path) -> dict[str, Path]:
+def fetch(entry: MusaeGraph, downloads: Path) -> dict[str, Path]:
     """Our name of each file -> where it lies, fetched first where the entry names no folder.
 
     SNAP puts words before these names.

@@ -67,7 +67,7 @@ def read(entry: OGBGraph, downloads: Path) -> GraphStreams:
     than the files or OGB say. What streams find out (ids out of range, features that end early) they raise later.
     """
     known = facts(entry.dataset)
-    folder = folder_of(entry, downloads)
+    folder = fetch(entry, downloads)
     checksums = {name: check_sha256(folder / name, wanted) for name, wanted in sorted(entry.sha256.items())}
     graph: CsvGraph | NpzGraph = NpzGraph(folder / "raw") if known.binary else CsvGraph(folder / "raw")
     sizes = (graph.num_nodes, graph.num_edges)
@@ -100,7 +100,7 @@ def read(entry: OGBGraph, downloads: Path) -> GraphStreams:
     )
 
 
-def folder_of(entry: OGBGraph, downloads: Path) -> Path:
+def fetch(entry: OGBGraph, downloads: Path) -> Path:
     """Where the files are, fetched first where the entry names no folder; the archive is removed once unpacked."""
     if entry.raw_dir is not None:
         return Path(entry.raw_dir)

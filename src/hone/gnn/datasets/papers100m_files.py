@@ -24,7 +24,7 @@ CHUNK_BYTES = 1 << 28
 WRITERS = 3
 
 
-def prepare_on(device: torch.device, name: str, entry: Papers100MLikeGraph, output: Path) -> GraphInfo:
+def prepare_on(device: torch.device, entry: Papers100MLikeGraph, name: str, output: Path) -> GraphInfo:
     """Draw a graph on a device and write it as the folder `output`; all of it or nothing.
 
     Raises MachineError: no room on the disk, no GPU, or too little memory on it.

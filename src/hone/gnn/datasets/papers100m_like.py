@@ -16,12 +16,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hone.config.graphs import Papers100MLikeGraph
-from hone.gnn.datasets.streams import GraphStreams, edge_chunks, row_chunks
+from hone.gnn.datasets.streams import FolderWriter, GraphStreams, edge_chunks, row_chunks
 from hone.records import GraphSource
 
 if TYPE_CHECKING:
@@ -80,6 +82,17 @@ class Law:
         while math.gcd(found, self.num_nodes) != 1:
             found += 1
         return found
+
+
+def read(entry: Papers100MLikeGraph, _: Path) -> GraphStreams | FolderWriter:
+    """The graph of a config's entry: as streams, or drawn by a GPU when it is written."""
+    if entry.device == "cpu":
+        return generate(entry)
+    import torch
+
+    from hone.gnn.datasets.papers100m_files import prepare_on
+
+    return partial(prepare_on, torch.device(entry.device), entry)
 
 
 def generate(entry: Papers100MLikeGraph) -> GraphStreams:

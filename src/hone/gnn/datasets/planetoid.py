@@ -59,7 +59,7 @@ def read(entry: PlanetoidGraph, downloads: Path) -> GraphStreams:
     test. CiteSeer's nodes that have neither features nor label get zeros and no label. Raises SourceError: a file
     missing, another checksum, no such pickle, sizes that do not agree.
     """
-    folder = folder_of(entry, downloads)
+    folder = fetch(entry, downloads)
     names = {part: f"ind.{entry.dataset}.{part}" for part in PARTS}
     known = {name: SHA256[name] for name in names.values() if entry.verify}
     checksums = {name: check_sha256(folder / name, wanted) for name, wanted in known.items()}
@@ -92,7 +92,7 @@ def read(entry: PlanetoidGraph, downloads: Path) -> GraphStreams:
     )
 
 
-def folder_of(entry: PlanetoidGraph, downloads: Path) -> Path:
+def fetch(entry: PlanetoidGraph, downloads: Path) -> Path:
     """Where the files are, fetched first where the entry names no folder."""
     if entry.raw_dir is not None:
         return Path(entry.raw_dir)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hone.records import GraphSource
+from hone.records.gnn import GraphInfo
 
 Array = np.ndarray[Any, np.dtype[Any]]
 EdgeStream = Callable[[int], Iterator[tuple[Array, Array]]]
@@ -16,6 +18,8 @@ EdgeStream = Callable[[int], Iterator[tuple[Array, Array]]]
 gives the same edges each time."""
 RowStream = Callable[[int], Iterator[Array]]
 """Most rows of a chunk -> chunks of rows, in the order of the nodes."""
+FolderWriter = Callable[[str, Path], GraphInfo]
+"""Name of a graph, and its folder to be -> its graph.json; all of the folder is written, or nothing."""
 
 
 @dataclass(frozen=True)

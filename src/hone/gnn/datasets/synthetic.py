@@ -8,6 +8,7 @@ says little about its class and the mean over its neighbours says much.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from hone.records import GraphSource
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def generate(entry: SyntheticGraph) -> GraphStreams:
+def read(entry: SyntheticGraph, _: Path) -> GraphStreams:
     """The graph of a config's entry, in memory: the same for the same entry."""
     generator = np.random.default_rng(entry.seed)
     labels = generator.permutation(np.arange(entry.nodes) % entry.classes)

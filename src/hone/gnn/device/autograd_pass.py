@@ -21,11 +21,12 @@ from hone.gnn.learner import model_input
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from hone.config.trainings import HyperParameters, Plateau, Precision
+    from hone.config.models import HyperParameters
+    from hone.config.trainings import Plateau, Precision
     from hone.gnn.device.memory import BatchRoom, DeviceGraph
     from hone.gnn.device.native import Library
     from hone.gnn.distributed import Ranks
-    from hone.gnn.models import GNN
+    from hone.gnn.models.model import GNN
 
 NOT_THERE = -100
 """A label whose loss does not count, by `nll_loss`'s own default."""

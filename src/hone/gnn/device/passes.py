@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hone.gnn.device.operators import Operators
     from hone.gnn.distributed import Ranks
     from hone.gnn.job import TrainingJob
-    from hone.gnn.models import GNN
+    from hone.gnn.models.model import GNN
     from hone.records.gnn import GraphInfo
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hone.gnn.device.weights import FlatWeights
     from hone.gnn.graph import Graph
     from hone.gnn.job import TrainingJob
-    from hone.gnn.models import GNN
+    from hone.gnn.models.model import GNN
     from hone.records.gnn import Place, Span
 
 COUNTED_BATCHES = 8

@@ -15,11 +15,12 @@ from hone.gnn.plateau import LEAST_CHANGE, THRESHOLD
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hone.config.trainings import HyperParameters, Plateau
+    from hone.config.models import HyperParameters
+    from hone.config.trainings import Plateau
     from hone.gnn.device.native import Library
     from hone.gnn.device.places.spread import Features
-    from hone.gnn.layers import SAGEConv
-    from hone.gnn.models import GNN
+    from hone.gnn.models.model import GNN
+    from hone.gnn.models.sage import SAGEConv
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 """Adam's, as torch.optim.Adam has them."""

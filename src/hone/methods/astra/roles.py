@@ -17,15 +17,15 @@ from hone.errors import ConfigError
 from hone.methods.astra.evidence import evidence, failures, overview
 from hone.methods.astra.history import History
 from hone.methods.astra.suite import MOST_WORKLOADS, Limits
+from hone.methods.astra.teams import TEAMS
 from hone.methods.feedback import cut
 from hone.methods.hardware import gpu
 from hone.methods.render import FENCES, LANGUAGE_NAMES
 from hone.methods.templates import Templates
 from hone.records import Answer, Definition, Message, Prompt, Record, Workload
 
-SINGLE = "single"
-"""The only role of `astra_single`, in its prompts and in transcripts."""
-TESTING, CODING, EXPERIENCE = "testing", "coding", "experience"
+TESTING, CODING = "testing", "coding"
+"""Templates of what is asked first, and of a conversation's rounds."""
 
 
 class RoleAnswer(Record):
@@ -64,13 +64,13 @@ class RoleRenderer:
         """`prompts` is the folder of templates, `gpus` the table of hardware facts."""
         self.name = name
         self.experiment = experiment
+        self.team = TEAMS[experiment.method]
         self.hardware = gpu(experiment.hardware, gpus) if experiment.hardware else None
         self.templates = Templates(prompts)
 
     def testing(self, definition: Definition, visible: Sequence[Workload]) -> Prompt:
         """Ask for the suite, before the first round."""
         require_kernel(definition, self.experiment, self.name)
-        single = self.experiment.method == "astra_single"
         context = {
             **self._base(definition, visible, 0),
             "label": "the existing kernel",
@@ -78,16 +78,16 @@ class RoleRenderer:
             "limits": Limits(definition, visible),
             "most_workloads": MOST_WORKLOADS,
         }
-        return self._prompt(definition, SINGLE if single else TESTING, 0, (0,), self._message(TESTING, context))
+        return self._prompt(definition, self.team.first, 0, (0,), self._message(TESTING, context))
 
     def role(
         self, role: str, history: History, visible: Sequence[Workload], turn: int, **said: str | Sequence[RoleAnswer]
     ) -> Prompt:
-        """One role's prompt of a round; `said` is what it is told of the others: `analysis`, `plan`, `plans`, `notes`.
+        """One role's prompt of a round; `said` is what it is told of the others, by the names of its template.
 
         The coder is asked for all candidates of the round, every other role once.
         """
-        samples = tuple(range(self.experiment.samples)) if role == CODING else (0,)
+        samples = tuple(range(self.experiment.samples)) if role == self.team.coder else (0,)
         context = {**self._of_round(history, visible, turn), **said}
         return self._prompt(history.definition, role, turn, samples, self._message(role, context))
 
@@ -95,7 +95,7 @@ class RoleRenderer:
         """The single agent's next prompt: its conversation so far, its last answer included, and the new evidence."""
         message = self._message(CODING, self._of_round(history, visible, turn))
         samples = tuple(range(self.experiment.samples))
-        return self._prompt(history.definition, SINGLE, turn, samples, *before, message)
+        return self._prompt(history.definition, self.team.coder, turn, samples, *before, message)
 
     def _base(self, definition: Definition, visible: Sequence[Workload], turn: int) -> dict[str, Any]:
         language = self.experiment.language

@@ -6,8 +6,8 @@ attempts, solutions, builds and traces of all turns before -> roles' prompts -> 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,8 +17,9 @@ from hone.errors import MachineError, RecordError
 from hone.files import read_all, read_records, write_records
 from hone.methods import extract as extraction
 from hone.methods.astra.history import Attempt, History, attempts_of, histories
-from hone.methods.astra.roles import EXPERIENCE, RoleAnswer, RoleRenderer, require_kernel
+from hone.methods.astra.roles import RoleAnswer, RoleRenderer, require_kernel
 from hone.methods.astra.suite import make_suite
+from hone.methods.astra.teams import TEAMS
 from hone.methods.hardware import GPUS
 from hone.methods.render import selected
 from hone.methods.templates import PROMPTS
@@ -56,23 +57,14 @@ class EarlierTurns:
         return cls(suites=Path(files.suites), **stages)
 
 
-@dataclass(frozen=True)
-class AnswerFiles:
-    """Files of what other roles answered; empty for roles that are not others."""
+ToldFiles = Mapping[str, Sequence[Path]]
+"""Files of what other roles answered, by the name that a role's prompt has for it."""
 
-    analysis: Sequence[Path] = ()
-    """The profiler's answers of the same turn."""
-    plan: Sequence[Path] = ()
-    """The planner's answers of the same turn."""
-    plans: Sequence[Path] = ()
-    """The planner's answers of the turns before."""
-    notes: Sequence[Path] = ()
-    """What the rounds of earlier jobs taught."""
 
-    @classmethod
-    def of(cls, files: Any) -> Self:
-        """From a rule's named input files, those that it has."""
-        return cls(**{field.name: _paths(getattr(files, field.name, ())) for field in fields(cls)})
+def told_files(method: Method, role: str, files: Any) -> ToldFiles:
+    """What a role is told, from a rule's named input files."""
+    asked = TEAMS[method].asked[role]
+    return {name: _paths(getattr(files, name, ())) for name in (*asked.told, *asked.told_before, *asked.told_of_others)}
 
 
 def _paths(given: str | Iterable[str]) -> list[Path]:
@@ -129,7 +121,7 @@ def suite(
 
 
 def ask_role(
-    role: str, name: str, experiment: Experiment, turn: int, before: EarlierTurns, others: AnswerFiles,
+    role: str, name: str, experiment: Experiment, turn: int, before: EarlierTurns, others: ToldFiles,
     definitions: Iterable[Path], workloads: Iterable[Path], output: Path,
 ) -> None:  # fmt: skip
     """One role's prompts of a turn, for the kernels that go on; `workloads` are the visible ones.
@@ -139,21 +131,20 @@ def ask_role(
     renderer = RoleRenderer(name, experiment, PROMPTS, GPUS)
     given = group(read_all(workloads, Workload))
     known = _histories(before, definitions)
-    going = list(known.values()) if role == EXPERIENCE else _going(known, experiment, turn, before)
-    plans, notes = (RoleAnswer.of(read_all(files, Answer)) for files in (others.plans, others.notes))
-    now = {
-        field: {said.definition: said.text for said in RoleAnswer.of(read_all(files, Answer))}
-        for field, files in (("analysis", others.analysis), ("plan", others.plan))
-        if files
-    }
+    team = TEAMS[experiment.method]
+    asked = team.asked[role]
+    going = list(known.values()) if asked is team.notes else _going(known, experiment, turn, before)
+    said = {name: RoleAnswer.of(read_all(files, Answer)) for name, files in others.items()}
+    now = {name: {answer.definition: answer.text for answer in said[name]} for name in asked.told}
+    of_others = {name: said[name] for name in asked.told_of_others}
     prompts = []
     for history in going:
         kernel = history.definition.name
-        texts = {field: text for field, found in now.items() if (text := found.get(kernel)) is not None}
+        texts = {name: found[kernel] for name, found in now.items() if kernel in found}
         if len(texts) < len(now):
             continue  # the roles before were not asked about it
-        earlier = [plan for plan in plans if plan.definition == kernel]
-        prompts.append(renderer.role(role, history, given[kernel], turn, plans=earlier, notes=notes, **texts))
+        earlier = {name: [each for each in said[name] if each.definition == kernel] for name in asked.told_before}
+        prompts.append(renderer.role(role, history, given[kernel], turn, **texts, **earlier, **of_others))
     write_records(output, prompts)
 
 

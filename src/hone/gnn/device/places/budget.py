@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from hone.errors import MachineError
 from hone.gnn.device.memory import Room
+from hone.gnn.models import family
 
 if TYPE_CHECKING:
-    from hone.config.trainings import HyperParameters, Placement
-    from hone.records.gnn import GNNModel, GraphInfo, Place
+    from hone.config.models import GNNModel, HyperParameters
+    from hone.config.trainings import Placement
+    from hone.records.gnn import GraphInfo, Place
 
 PLACES: tuple[Place, ...] = ("gpu", "sharded", "host_features", "host")
 """The fastest first."""
@@ -91,8 +93,8 @@ def room_bytes(
     numbered, width = model != "sage", padded(info)
     room = Room.largest(batch_size, fanouts, info.num_nodes, numbered=numbered)
     rows = room.nodes[-1]
-    if numbered:  # all nodes' features, which the first layer makes something of; GAT maps them before it sums
-        of_all = 8 * width + (16 * hidden if model == "gat" else 0)
+    if numbered:  # all nodes' features, which the first layer makes something of
+        of_all = 8 * width + (16 * hidden if family(model).maps_sources else 0)
         kept = rows * of_all + room.nodes[-2] * KEPT_STATES * 4 * hidden
         return batches * (rows * (2 * width + 4) + 16 * room.slots) + passes * kept
     # The first layer's input and the last hop's neighbours; numbers, map, readers and ranks of the other slots.

@@ -1,0 +1,70 @@
+"""What all models share: layers that can be called one by one, so that inference can go through a graph by layer."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from hone.gnn.layers import Convolution, dropout
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+    from hone.gnn.aggregate import SlotBlock
+    from hone.gnn.batch import Block
+    from hone.gnn.layers import Dropping
+
+    Noise = Generator | Dropping | None
+
+
+class GNN(nn.Module):
+    """A model on a batch's blocks; `forward` gives log-probabilities of the last block's destinations."""
+
+    conv: ClassVar[type[Convolution]]
+    reads_every_layer: ClassVar[bool] = False
+    """Whether `readout` needs the hidden states of all layers and not only the last."""
+    maps_sources: ClassVar[bool] = False
+    """Whether its layers map all sources before they sum: the device system then reserves memory for that."""
+
+    def __init__(
+        self, inputs: int, hidden: int, outputs: int, layers: int, dropout: float, generator: Generator
+    ) -> None:
+        """Sizes of input, hidden state and output; `generator` initialises the parameters."""
+        super().__init__()
+        widths = self.widths(inputs, hidden, outputs, layers)
+        self.convs = nn.ModuleList(self.conv(a, b, generator) for a, b in itertools.pairwise(widths))
+        self.dropout = dropout
+
+    @staticmethod
+    def widths(inputs: int, hidden: int, outputs: int, layers: int) -> list[int]:
+        """Size of the state before the first layer and after each."""
+        return [inputs, *[hidden] * (layers - 1), outputs]
+
+    def forward(self, features: Tensor, blocks: Sequence[Block | SlotBlock], generator: Noise) -> Tensor:
+        """Features (num_nodes, inputs) float, blocks outermost first -> (blocks[-1].num_dst, outputs).
+
+        `generator` draws the dropout of a training step; None is inference.
+        """
+        states = [self.embed(features, generator)]
+        for index, block in enumerate(blocks):
+            states.append(self.layer(index, states[-1], block, generator))
+        rows = blocks[-1].num_dst
+        return self.readout([state[:rows] for state in states], generator)
+
+    def embed(self, features: Tensor, generator: Noise) -> Tensor:
+        """The state before the first layer."""
+        return features
+
+    def layer(self, index: int, x: Tensor, block: Block | SlotBlock, generator: Noise) -> Tensor:
+        """One layer: (num_src, width) -> (num_dst, next width)."""
+        x = self.convs[index](x, block)
+        return x if index == len(self.convs) - 1 else dropout(F.relu(x), self.dropout, generator)
+
+    def readout(self, states: Sequence[Tensor], generator: Noise) -> Tensor:
+        """Log-probabilities from the states of the same nodes before the first layer and after each."""
+        return torch.log_softmax(states[-1].float(), dim=-1)
