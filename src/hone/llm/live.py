@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hone.config.settings import LLM
+from hone.config.llm import LLM
 from hone.llm.cost import Tariff, find_tariff, most_usd
 from hone.llm.ledger import Ledger
 from hone.llm.provider import Provider, Reply, StoppedError
