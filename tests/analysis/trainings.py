@@ -25,7 +25,7 @@ from hone.records.gnn import ARRAYS
 from hone.tables.run import Run
 from hone.tables.stages import make_tables, run_of
 
-from .world import COPIES, PUBLISHED, settings_for
+from .world import GPUS, PUBLISHED, settings_for
 
 FANOUTS = {"sage": (15, 10, 5), "gat": (15, 10, 5), "gin": (20, 20, 20), "sage_ri": (12, 12, 12)}
 WARMUP_FACTOR = 10.0
@@ -129,7 +129,7 @@ class Trainings:
     def run(self) -> Run:
         """What the tables are made of."""
         provenance = Provenance.of(self.settings, "abc123")
-        return run_of(self.settings, self.records(), provenance, published_dir=PUBLISHED, copy_bandwidths=COPIES)
+        return run_of(self.settings, self.records(), provenance, published_dir=PUBLISHED, gpus=GPUS)
 
     def make(self, folder: Path) -> Path:
         """Write the tables and return their folder."""

@@ -35,6 +35,7 @@ def choose(
     """Choose, for each existing kernel, upstream's, today's and the best one that was written, and build them."""
     from hone.config.settings import read
     from hone.files import read_records
+    from hone.hardware import gpu
     from hone.operators import stages
     from hone.operators.choice import KernelChoice
     from hone.selection.choices import choose as choose_kernels
@@ -43,7 +44,7 @@ def choose(
     choose_kernels(
         *(stages.record_files(path) for path in (definitions, workloads, solutions, evaluations)),
         store=Path(settings.paths.store), timeout_s=settings.judge.build_timeout_s,
-        workers=len(os.sched_getaffinity(0)), output=output,
+        workers=len(os.sched_getaffinity(0)), gpu=gpu(settings.gpu) if settings.gpu else None, output=output,
     )  # fmt: skip
     for choice in read_records(output, KernelChoice):
         speedup = f", {choice.speedup:.3f} times as fast as upstream" if choice.speedup else ""

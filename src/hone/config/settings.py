@@ -207,6 +207,9 @@ class Settings(Section):
     batch_size: int = Field(25, ge=1)
     """Problem numbers to a job."""
     llm: LLM = LLM()
+    gpu: str | None = Field(None, exclude_if=lambda value: value is None)
+    """The GPU that CUDA is compiled for, an entry of resources/hardware/gpus.yaml; absent: that of the machine which
+    compiles, and an H200 where it has none."""
     judge: Protocol = Protocol(name="default")
     """The protocol of correctness and timing; to be given where there are experiments."""
     baselines: tuple[Literal[TorchBaseline, "upstream", "current"], ...] = ("torch_eager",)

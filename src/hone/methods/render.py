@@ -12,9 +12,10 @@ from pathlib import Path
 
 from hone import launcher
 from hone.config.settings import Experiment
+from hone.hardware import gpu
 from hone.methods.examples import ANSWER_FILES, load_examples
 from hone.methods.feedback import Previous
-from hone.methods.hardware import gpu
+from hone.methods.hardware import facts
 from hone.methods.templates import Templates
 from hone.records import Definition, Language, Message, Prompt, Workload
 from hone.sources.workloads import visible
@@ -49,7 +50,7 @@ class Renderer:
         self.experiment = experiment
         self.workloads = workloads
         self.examples = load_examples(EXAMPLES[experiment.method], experiment.language, prompts / "examples")
-        self.hardware = gpu(experiment.hardware, gpus) if experiment.hardware else None
+        self.hardware = facts(gpu(experiment.hardware, gpus)) if experiment.hardware else []
         self.templates = Templates(prompts)
 
     def first(self, definition: Definition) -> Prompt:
