@@ -17,7 +17,7 @@ from hone.sources.workloads import group
 
 def build(
     solutions: Path, definitions: Iterable[Path], *, store: Path, timeout_s: float, workers: int, device: str,
-    gpu: GPU | None, output: Path,
+    output: Path, gpu: GPU | None = None,
 ) -> None:  # fmt: skip
     """Shared objects, or what the compiler said, of a batch's solutions and of the existing kernels beside them.
 
@@ -29,14 +29,7 @@ def build(
     known = {item.name: item for item in read_all(definitions, Definition)}
     kernels = with_kernels(read_records(solutions, Solution), known, device)
     builds = build_all(
-        kernels,
-        known,
-        store=store,
-        timeout_s=timeout_s,
-        workers=workers,
-        gpu=gpu,
-        extensions=device == "cuda",
-        progress=True,
+        kernels, known, store=store, timeout_s=timeout_s, workers=workers, gpu=gpu, extensions=device == "cuda"
     )
     missing = [item for item in builds if item.status is BuildStatus.NO_COMPILER]
     if missing:
