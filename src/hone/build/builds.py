@@ -11,7 +11,7 @@ from hone.build.extension_rounds import build_with_extensions, mentions_extensio
 from hone.build.parse import parse
 from hone.build.progress import progress_bar
 from hone.build.toolchain import Toolchain, flags_for, toolchain_for
-from hone.errors import RecordError
+from hone.errors import RecordError, on_failure
 from hone.hardware import GPU
 from hone.records import Build, BuildStatus, Definition, Language, Solution, digest
 from hone.store import Store
@@ -61,13 +61,10 @@ def build_all(
             ): key
             for key, solution in sorted(distinct.items(), key=lambda item: _effort(item[1]), reverse=True)
         }  # fmt: skip
-        try:
+        with on_failure(lambda: pool.shutdown(wait=False, cancel_futures=True)):
             for done in as_completed(pending):
                 builds[pending[done]] = done.result()
                 advance()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
     return [builds[solution.id] for solution in solutions]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from hone.errors import on_failure
 from hone.hardware import gpu_like
 from hone.judge.confinement import Confinement
 from hone.judge.device.cuda.plan import DevicePlan, check_memory
@@ -69,14 +70,11 @@ class DeviceReference:
         """Distributions of values that the reference gave no usable results for."""
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
         self._runner: Runner = zygote.spawn("cuda_reference", {}, confinement)
-        try:
+        with on_failure(self.close):
             self.device = Device.of(self._ask({"do": "warm", "tf32": protocol.tf32, "gpu": gpu}, SETUP_TIMEOUT_S))
             check_memory(plan, self.device.free_bytes)
             self.regions = plan.regions(self.device.free_bytes)
             self._load()
-        except BaseException:
-            self.close()
-            raise
 
     def _load(self) -> None:
         answer = self._ask(
