@@ -8,7 +8,22 @@ from typing import Annotated
 
 import typer
 
-from hone.cli.options import DEFAULT_CONFIG, RUN, ConfigFile, in_run, run_app
+from hone.cli.options import (
+    DEFAULT_CHOICES,
+    DEFAULT_CONFIG,
+    DEFAULT_DEFINITIONS,
+    DEFAULT_EVALUATIONS,
+    DEFAULT_WORKLOADS,
+    RUN,
+    Choices,
+    ConfigFile,
+    Definitions,
+    Evaluations,
+    Output,
+    Workloads,
+    in_run,
+    run_app,
+)
 from hone.csv_table import Row, table_lines, write_table
 from hone.errors import ConfigError
 from hone.scratch import ScratchFolder
@@ -19,15 +34,8 @@ app = typer.Typer(
     help="Questions about the judge and about existing kernels that the pipeline does not ask. Run in the repository.",
 )
 
-Definitions = Annotated[Path, typer.Option(callback=in_run, help="Folder with the definitions' files.")]
-Output = Annotated[Path, typer.Option(callback=in_run, help="The CSV to write.")]
 Seed = Annotated[int, typer.Option(help="Of the order, or of the moments.")]
 Files = Annotated[list[str], typer.Argument(help="Kernels: files, folders or patterns.")]
-Choices = Annotated[Path, typer.Option(callback=in_run, help="The file that `hone operator choose` writes.")]
-Workloads = Annotated[Path, typer.Option(callback=in_run, help="File or folder of workloads.")]
-DEFAULT_DEFINITIONS = RUN / "definitions"
-DEFAULT_WORKLOADS = RUN / "workloads"
-DEFAULT_CHOICES = RUN / "operators/choices.jsonl"
 
 
 @app.command()
@@ -107,7 +115,7 @@ def decoder(
     choices: Choices = DEFAULT_CHOICES,
     definitions: Definitions = DEFAULT_DEFINITIONS,
     workloads: Workloads = DEFAULT_WORKLOADS,
-    evaluations: Annotated[Path, typer.Option(callback=in_run, help="File or folder of traces.")] = RUN / "evaluations",
+    evaluations: Evaluations = DEFAULT_EVALUATIONS,
     store: Annotated[Path, typer.Option(help="Folder with the builds.")] = Path(".hone/store"),
     layer: Annotated[str, typer.Option(help="llama_7b, or small to run the code only.")] = "llama_7b",
     tokens: Annotated[str, typer.Option(help="By comma.")] = "1,16,256,1024,4096",

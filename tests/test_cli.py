@@ -19,8 +19,10 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def hone(monkeypatch, capsys, tmp_path):
-    """Runs a command in an empty folder; gives (exit status, stdout, stderr)."""
+    """Runs a command in a folder with the table of GPUs alone; gives (exit status, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
+    Path("resources").mkdir()
+    Path("resources/hardware").symlink_to(ROOT / "resources/hardware")
 
     def command(*arguments):
         monkeypatch.setattr(sys, "argv", ["hone", *map(str, arguments)])

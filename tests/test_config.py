@@ -221,6 +221,13 @@ def test_names_that_other_files_confirm_are_checked_first(changes, words):
         assert word in str(caught.value)
 
 
+def test_the_gpu_that_is_built_for_is_one_of_the_table():
+    assert "gpu" not in load(minimal()).model_dump(mode="json")  # digests of configs without it stay
+    assert checked(with_problems(minimal(gpu="A100")), "my.yaml").gpu == "A100"
+    with pytest.raises(ConfigError, match=r"my\.yaml: gpu: .*no GPU 'A1000'; did you mean 'A100'(.|\n)*B200"):
+        checked(with_problems(minimal(gpu="A1000")), "my.yaml")
+
+
 @pytest.mark.parametrize(
     ("changes", "field", "words"),
     [

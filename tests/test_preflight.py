@@ -1,5 +1,7 @@
 """What planned jobs lack is said before the first of them runs: the config's field, and what to do."""
 
+from pathlib import Path
+
 import pytest
 
 from hone.config.settings import load
@@ -66,6 +68,7 @@ def test_a_missing_compiler_stops_jobs_of_this_machine_alone(needs, monkeypatch)
 
 def test_cuda_needs_nvcc_where_a_gpu_judges(needs, monkeypatch):
     monkeypatch.setenv("NVCC", "no-such-compiler")
+    monkeypatch.chdir(Path(__file__).parents[1])  # where the table of GPUs is
     with pytest.raises(MachineError, match="no-such-compiler"):
         needs(BUILDING, language="cuda", device="cuda")
     needs(BUILDING, language="cuda")  # a CPU's judge only compiles them where there is nvcc

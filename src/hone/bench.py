@@ -10,6 +10,7 @@ from pathlib import Path
 from hone.config.settings import Settings, closest
 from hone.errors import ConfigError
 from hone.files import read_records
+from hone.hardware import gpu
 from hone.methods.extract import ENTRY_POINTS
 from hone.methods.files import read_file, read_source
 from hone.records import Build, Definition, Solution, Trace, Workload
@@ -52,11 +53,12 @@ class Bench:
         from hone.build import build_all
         from hone.build.kernels import with_kernels
 
-        protocol = self.settings.judge
+        protocol, name = self.settings.judge, self.settings.gpu
         wanted = with_kernels(solutions, self.definitions, protocol.device)
         builds = build_all(
             wanted, dict(self.definitions), store=store, timeout_s=protocol.build_timeout_s,
-            workers=len(os.sched_getaffinity(0)), extensions=protocol.device == "cuda", progress=False,
+            workers=len(os.sched_getaffinity(0)), gpu=gpu(name) if name else None,
+            extensions=protocol.device == "cuda", progress=False,
         )  # fmt: skip
         return {build.solution: build for build in builds}
 

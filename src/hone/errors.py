@@ -12,8 +12,8 @@ HoneError
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 
 class HoneError(Exception):
@@ -38,6 +38,15 @@ def located(field: str) -> Iterator[None]:
     except HoneError as error:
         where = f"{field}: {error.where}" if error.where else field
         raise type(error)(error.problem, where=where, remedy=error.remedy) from None
+
+
+@contextmanager
+def on_failure(clean_up: Callable[[], object]) -> Iterator[None]:
+    """Clean up where the block raises anything, an interrupt included, which then goes on."""
+    with ExitStack() as stack:
+        stack.callback(clean_up)
+        yield
+        stack.pop_all()
 
 
 class ConfigError(HoneError):

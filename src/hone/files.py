@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from hone.errors import MachineError, RecordError
+from hone.errors import MachineError, RecordError, on_failure
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -67,16 +67,13 @@ def write_bytes(path: Path, content: bytes) -> None:
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
+        with on_failure(lambda: Path(name).unlink(missing_ok=True)):
             with os.fdopen(descriptor, "wb") as handle:
                 handle.write(content)
                 handle.flush()
                 os.fsync(handle.fileno())
             Path(name).chmod(0o644)
             Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
 
 
 def write_records(path: Path, records: Iterable[BaseModel]) -> None:

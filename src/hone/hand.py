@@ -8,6 +8,7 @@ from pathlib import Path
 from hone.bench import Bench, read_definitions, read_workloads
 from hone.config.settings import closest, read
 from hone.errors import ConfigError
+from hone.files import read_records
 from hone.methods.extract import ENTRY_POINTS
 from hone.methods.files import header, read_source
 from hone.records import Definition, Solution, Trace
@@ -32,8 +33,6 @@ def judge_solutions(solutions: Sequence[Solution], config: Path, *, again: bool 
 
 def find_solution(start: str) -> Solution:
     """The solution of any run whose id begins with these digits, as tables and traces show them; raises ConfigError."""
-    from hone.files import read_records
-
     if len(start) < LEAST_ID or set(start) - set("0123456789abcdef"):
         remedy = f"name a file, or give {LEAST_ID} or more digits of a solution's id"
         raise ConfigError("neither a file nor the id of a solution", where=start, remedy=remedy)

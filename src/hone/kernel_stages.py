@@ -10,17 +10,18 @@ from pathlib import Path
 
 from hone.errors import MachineError
 from hone.files import read_all, read_records, write_records
+from hone.hardware import GPU
 from hone.records import Build, BuildStatus, Definition, Protocol, Solution, Workload
 from hone.sources.workloads import group
 
 
 def build(
     solutions: Path, definitions: Iterable[Path], *, store: Path, timeout_s: float, workers: int, device: str,
-    output: Path,
+    output: Path, gpu: GPU | None = None,
 ) -> None:  # fmt: skip
     """Shared objects, or what the compiler said, of a batch's solutions and of the existing kernels beside them.
 
-    MachineError when there is no compiler.
+    `gpu`: what CUDA is compiled for; absent: this machine's GPU. MachineError when there is no compiler.
     """
     from hone.build import build_all
     from hone.build.kernels import with_kernels
@@ -28,7 +29,7 @@ def build(
     known = {item.name: item for item in read_all(definitions, Definition)}
     kernels = with_kernels(read_records(solutions, Solution), known, device)
     builds = build_all(
-        kernels, known, store=store, timeout_s=timeout_s, workers=workers, extensions=device == "cuda", progress=True
+        kernels, known, store=store, timeout_s=timeout_s, workers=workers, gpu=gpu, extensions=device == "cuda"
     )
     missing = [item for item in builds if item.status is BuildStatus.NO_COMPILER]
     if missing:

@@ -17,14 +17,13 @@ from typing import Any
 
 import torch
 
+from hone.hardware import gpu_here
 from hone.judge.child.models import cast_inputs, flatten, load_module, seed_all, set_sizes
 from hone.launcher import entry_point
 from hone.records import Definition, Tolerance, Workload
 from studies.judge.profiler_child import SCALARS
 
 NAME = "hone_upstream_operators"
-ARCHITECTURE = "9.0a"
-"""What the package compiles for on Hopper."""
 HALF_OPERATORS = tuple(
     f"-U__CUDA_NO_{what}__"
     for what in ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS", "HALF2_OPERATORS")
@@ -42,7 +41,10 @@ def main(what: str, request: Path, report: Path) -> None:
 
 def build(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Compile the library with PyTorch's extension builder, all sources at a time."""
-    os.environ.setdefault("TORCH_CUDA_ARCH_LIST", ARCHITECTURE)
+    capability = gpu_here().compute_capability
+    # With the instructions of this generation alone, which there are since Hopper.
+    own = capability + "a" if float(capability) >= 9 else capability
+    os.environ.setdefault("TORCH_CUDA_ARCH_LIST", own)
     from torch.utils import cpp_extension
 
     started = time.perf_counter()

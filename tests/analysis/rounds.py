@@ -29,7 +29,7 @@ from hone.records import (
 from hone.tables.run import Run
 from hone.tables.stages import make_tables, run_of
 
-from .world import COPIES, PUBLISHED, answer
+from .world import GPUS, PUBLISHED, answer
 
 MODEL = "recorded/demo"
 UPSTREAM_MS, CURRENT_MS = 0.2, 0.16
@@ -214,7 +214,7 @@ class Kit:
     def run(self, **gb_per_s: float) -> Run:
         """What the tables are made of; `gb_per_s` are measured copy bandwidths by device, `_` for a space."""
         provenance = Provenance.of(self.settings, "abc123")
-        known = {"published_dir": PUBLISHED, "copy_bandwidths": COPIES}
+        known = {"published_dir": PUBLISHED, "gpus": GPUS}
         measured = {name.replace("_", " "): value for name, value in gb_per_s.items()}
         made = run_of(self.settings, self.records(), provenance, **known)
         return replace(made, bandwidths=CopyBandwidths(measured))

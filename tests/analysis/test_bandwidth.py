@@ -5,11 +5,10 @@ import math
 import pytest
 
 from hone.analysis.bandwidth import CopyBandwidths, read_copy_bandwidths
-from hone.errors import RecordError
 from hone.records import Status
 
 from .rounds import FLOOR_MS, Kit, kernel, settings_for
-from .world import COPIES
+from .world import GPUS
 
 
 @pytest.fixture
@@ -32,19 +31,5 @@ def test_where_nothing_is_known_there_is_no_floor(trace):
     assert floor.source == ""
 
 
-def test_the_committed_table_is_read():
-    found = read_copy_bandwidths(COPIES).gb_per_s
-    assert found
-    assert all(100 < value < 10_000 for value in found.values())
-
-
-def test_a_broken_table_is_named(tmp_path):
-    path = tmp_path / "copies.csv"
-    with pytest.raises(RecordError, match="no such file"):
-        read_copy_bandwidths(path)
-    path.write_text("a,b\n")
-    with pytest.raises(RecordError, match="columns must be"):
-        read_copy_bandwidths(path)
-    path.write_text("device,gb_per_s,source\nX,fast,s\n")
-    with pytest.raises(RecordError, match=r"copies\.csv:2"):
-        read_copy_bandwidths(path)
+def test_what_was_measured_goes_by_the_devices_name_in_traces():
+    assert read_copy_bandwidths(GPUS).gb_per_s == {"NVIDIA H200": 4280.0}

@@ -26,7 +26,7 @@ from hone.records.gnn import ARRAYS
 from hone.tables.run import Run
 from hone.tables.stages import make_tables, run_of
 
-from .world import COPIES, PUBLISHED, settings_for
+from .world import GPUS, PUBLISHED, settings_for
 
 FANOUTS = {name: family.published.fanouts for name, family in FAMILIES.items()}
 WARMUP_FACTOR = 10.0
@@ -130,7 +130,7 @@ class Trainings:
     def run(self) -> Run:
         """What the tables are made of."""
         provenance = Provenance.of(self.settings, "abc123")
-        return run_of(self.settings, self.records(), provenance, published_dir=PUBLISHED, copy_bandwidths=COPIES)
+        return run_of(self.settings, self.records(), provenance, published_dir=PUBLISHED, gpus=GPUS)
 
     def make(self, folder: Path) -> Path:
         """Write the tables and return their folder."""

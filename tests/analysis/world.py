@@ -32,7 +32,7 @@ from hone.records import (
 from hone.tables.stages import make_tables, run_of
 
 RESOURCES = Path(__file__).parents[2] / "resources"
-PUBLISHED, COPIES = RESOURCES / "published", RESOURCES / "hardware" / "copy_bandwidth.csv"
+PUBLISHED, GPUS = RESOURCES / "published", RESOURCES / "hardware" / "gpus.yaml"
 
 
 def settings_for(levels=None, model_names=None, baselines=("torch_eager",), archives=None, **experiments) -> Settings:
@@ -197,7 +197,7 @@ class World:
     def make(self, folder: Path) -> Path:
         """Write the tables and return their folder."""
         provenance = Provenance.of(self.settings, "abc123")
-        known = {"published_dir": PUBLISHED, "copy_bandwidths": COPIES}
+        known = {"published_dir": PUBLISHED, "gpus": GPUS}
         make_tables(run_of(self.settings, self.records(), provenance, **known), folder, folder / "pages")
         return folder
 

@@ -9,6 +9,7 @@ from hone.build import extension_rounds as rounds_module
 from hone.build.extension_call import call_key, call_of
 from hone.build.outcome import fallback, first_refusal, module_raised, unbuilt
 from hone.build.recording import record_calls
+from hone.hardware import DEFAULT, gpu
 from hone.records import Build, BuildStatus, Language
 from tests.judge.conftest import scale_definition, solution_of
 
@@ -146,7 +147,7 @@ load("files", paths, ["-O2"], extra_include_paths=["/tmp/own/headers"], build_di
 
 
 def test_load_reads_the_files_that_the_module_has_written():
-    recording = record_calls(solution(IMPORTS + FILES), ITEM.reference, 30)
+    recording = record_calls(solution(IMPORTS + FILES), ITEM.reference, 30, gpu(DEFAULT))
     if "private_folder" not in recording.confinement:
         pytest.skip("this machine has no mount namespaces")
     assert not recording.remark
@@ -169,7 +170,7 @@ def test_load_reads_the_files_that_the_module_has_written():
 )
 def test_what_cannot_be_read_or_written_raises_in_the_module(line, said):
     recording = record_calls(
-        solution(f"{IMPORTS}from torch.utils.cpp_extension import load\n{line}"), ITEM.reference, 30
+        solution(f"{IMPORTS}from torch.utils.cpp_extension import load\n{line}"), ITEM.reference, 30, gpu(DEFAULT)
     )
     assert said in recording.remark and not recording.calls
 

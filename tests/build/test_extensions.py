@@ -10,10 +10,11 @@ from hone.build import extensions as extensions_module
 from hone.build import recording as recording_module
 from hone.build.builds import CUDA_EPILOGUE
 from hone.build.extension_call import Call, call_key, call_of, prebuilt_load_inline
-from hone.build.extension_flags import FlagError, check_folders, cuda_flags, host_flags, libraries
+from hone.build.extension_flags import FlagError, architecture, check_folders, cuda_flags, host_flags, libraries
 from hone.build.extension_sources import FULL, plan_of
 from hone.build.extensions import build_extension, find_tools
 from hone.build.recording import record_calls
+from hone.hardware import DEFAULT, gpu
 from hone.judge.confinement import FULL as ALL_PARTS
 from hone.records import BuildStatus, Language
 from hone.store import Store
@@ -24,8 +25,8 @@ IMPORTS = "import os, torch\nfrom torch.utils.cpp_extension import load_inline\n
 MODEL = "class ModelNew(torch.nn.Module):\n    def __init__(self, columns):\n        super().__init__()\n"
 
 
-def record(source, timeout_s=30):
-    return record_calls(solution_of(ITEM, source, Language.PYTHON), ITEM.reference, timeout_s)
+def record(source, timeout_s=30, name=DEFAULT):
+    return record_calls(solution_of(ITEM, source, Language.PYTHON), ITEM.reference, timeout_s, gpu(name))
 
 
 # ------------------------------------------------------------------------------------------------ calls and keys
@@ -215,18 +216,19 @@ def test_flags_that_tune_code_pass():
 
 
 @pytest.mark.parametrize(
-    ("given", "architecture"),
+    ("given", "sm", "expected"),
     [
-        (["-arch=sm_80"], "90"),
-        (["-gencode", "arch=compute_70,code=sm_70"], "90"),
-        (["-gencode=arch=compute_90a,code=sm_90a"], "90a"),
-        (["-arch", "sm_90a", "-O3"], "90a"),
+        (["-arch=sm_80"], "90", "90"),
+        (["-gencode", "arch=compute_70,code=sm_70"], "90", "90"),
+        (["-gencode=arch=compute_90a,code=sm_90a"], "90", "90a"),
+        (["-arch", "sm_90a", "-O3"], "90", "90a"),
+        (["-arch", "sm_90a", "-O3"], "80", "80"),
+        (["-arch=sm_90a -gencode=arch=compute_100a,code=sm_100a"], "100", "100a"),
     ],
 )
-def test_architectures_are_the_builds_own(given, architecture):
-    found = cuda_flags(given)
-    assert found.architecture == architecture
-    assert not [flag for flag in found.flags if "sm_" in flag]
+def test_architectures_are_the_builds_own(given, sm, expected):
+    assert architecture(given, sm) == expected
+    assert not [flag for flag in cuda_flags(given).flags if "sm_" in flag]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hone.judge.needs import cpu_only, lacking, lacking_on_gpu
+from hone.judge.device.cuda import gpu
+from hone.judge.needs import cpu_only, lacking, lacking_on_gpu, other_gpu
 
 
 @pytest.mark.parametrize(
@@ -44,3 +45,11 @@ def test_a_package_for_kernels_that_is_not_installed_is_the_machines_lack(monkey
     source = "import torch\ntry:\n    from transformer_engine import pytorch\nexcept ImportError:\n    pass"
     assert lacking_on_gpu(source) == "it needs the package 'transformer_engine', which is not installed"
     assert lacking_on_gpu("import a_package_that_a_model_made_up") == ""
+
+
+def test_machine_code_for_another_gpu_is_told_apart(monkeypatch):
+    seen = gpu.Gpu("GPU-1", "NVIDIA A100-SXM4-40GB", "", 0, "8.0")
+    monkeypatch.setattr(gpu, "visible_gpus", lambda: (seen,))
+    assert not any(map(other_gpu, ("sm_80", "", "some CPU with features 0123")))
+    said = other_gpu("sm_90a")
+    assert "built for sm_90a" in said and "NVIDIA A100-SXM4-40GB" in said and "gpus.yaml" in said

@@ -16,7 +16,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hone.config import settings as config
+from hone.config.llm import LLM, Price
+from hone.config.settings import Paths
 from hone.llm.answer import answer_prompts
 from hone.llm.ledger import Ledger
 from hone.llm.retry import Waits
@@ -26,7 +27,7 @@ from .cost import total_cost_usd
 from .server import FAULTS, FakeServer
 
 MODEL = "openai-api/fake/toy"
-PRICE = config.Price(input_usd_per_mtok=2.0, output_usd_per_mtok=8.0, cached_input_usd_per_mtok=0.5)
+PRICE = Price(input_usd_per_mtok=2.0, output_usd_per_mtok=8.0, cached_input_usd_per_mtok=0.5)
 WAITS = Waits(first_s=0.01, longest_s=0.1, pause_s=0.01)
 TIMEOUT_S = 0.8
 SAMPLES = 5
@@ -48,7 +49,7 @@ def prompts(requests: int) -> list[Prompt]:
     ]
 
 
-def settings(url: str, **changes: object) -> config.LLM:
+def settings(url: str, **changes: object) -> LLM:
     """Live mode against `url`, with short timeouts and enough money."""
     values: dict[str, object] = {
         "mode": "live",
@@ -59,7 +60,7 @@ def settings(url: str, **changes: object) -> config.LLM:
         "services": {"fake": url},
         "prices": {MODEL: PRICE},
     }
-    return config.LLM.model_validate({**values, **changes})
+    return LLM.model_validate({**values, **changes})
 
 
 def ask(url: str, ledger: Path, requests: int, **changes: object) -> list[Answer]:
@@ -69,7 +70,7 @@ def ask(url: str, ledger: Path, requests: int, **changes: object) -> list[Answer
         model=MODEL,
         sampling=Sampling(temperature=1.0, max_tokens=200),
         llm=settings(url, **changes),
-        paths=config.Paths(ledger=str(ledger)),
+        paths=Paths(ledger=str(ledger)),
         waits=WAITS,
     )
 

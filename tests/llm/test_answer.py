@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hone.config.llm import Price
+from hone.config.settings import Paths
 from hone.errors import (
     MachineError,
     PendingAnswersError,
@@ -20,11 +22,11 @@ from hone.records import Sampling
 from tests.llm.cost import total_cost_usd
 
 from . import campaign
-from .campaign import MODEL, WAITS, answer_prompts, ask, config, prompts, settings
+from .campaign import MODEL, WAITS, answer_prompts, ask, prompts, settings
 from .server import FakeServer
 from .test_batch import outputs, write
 
-FREE = config.Price(input_usd_per_mtok=0.0, output_usd_per_mtok=0.0)
+FREE = Price(input_usd_per_mtok=0.0, output_usd_per_mtok=0.0)
 
 
 @pytest.fixture
@@ -56,7 +58,7 @@ def test_nothing_is_asked_twice_whatever_the_experiment_is_called(folder):
             model=MODEL,
             sampling=Sampling(temperature=1.0, max_tokens=200),
             llm=settings(server.url, mode="replay"),
-            paths=config.Paths(ledger=str(folder)),
+            paths=Paths(ledger=str(folder)),
         )
         assert len(server.books.sent) == 10
     assert {answer.completion.key for answer in again} == {answer.completion.key for answer in first}
@@ -241,7 +243,7 @@ def test_export_and_import_lead_to_the_same_answers(folder, tmp_path, monkeypatc
             model=MODEL,
             sampling=Sampling(),
             llm=settings("http://127.0.0.1:9/v1", mode=mode),
-            paths=config.Paths(ledger=str(folder)),
+            paths=Paths(ledger=str(folder)),
             batch_file=batch_file,
         )
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from hone.config.settings import Price
+from hone.config.llm import Price
 from hone.errors import ProviderError, RecordError
 from hone.llm.batch import export_requests, import_answers, requests_file
 from hone.llm.ledger import Ledger

@@ -1,6 +1,6 @@
 import pytest
 
-from hone.config.settings import Price
+from hone.config.llm import Price
 from hone.errors import ProviderError
 from hone.llm.cost import DEFAULT_OUTPUT_TOKENS, ConfigTariff, find_tariff, most_usd
 from hone.records import Message, Sampling, Usage

@@ -2,12 +2,12 @@ import os
 
 import pytest
 
-from hone.config import settings as config
+from hone.config import llm
 from hone.errors import ProviderError
 from hone.llm.names import api_key, config_name, environment, parse_model
 from hone.records import LLMRequest, Sampling
 
-LLM = config.LLM(services={"my-lab": "http://lab/v1"})
+LLM = llm.LLM(services={"my-lab": "http://lab/v1"})
 
 
 def test_openai_goes_to_openai_unless_the_environment_says_otherwise():
@@ -53,7 +53,7 @@ def test_an_unknown_service_names_both_remedies():
 
 def test_a_service_may_not_take_a_providers_name():
     with pytest.raises(ProviderError, match="cannot be the name"):
-        parse_model("openai-api/openai/m", config.LLM(services={"openai": "http://x"}), {})
+        parse_model("openai-api/openai/m", llm.LLM(services={"openai": "http://x"}), {})
 
 
 def test_an_address_without_scheme_is_refused_before_it_is_tried():

@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from hone.config.settings import LLM, Paths, load
+from hone.config.llm import LLM
+from hone.config.settings import Paths, load
 from hone.errors import ProviderError, RecordError
 from hone.files import write_records
 from hone.llm.answer import answer_prompts

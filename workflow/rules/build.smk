@@ -1,4 +1,6 @@
 # Compilers: CPU only, wherever the kernels will run.
+# Facts of the GPU that the config names; else the machine that compiles says which it has.
+BUILD_GPU = gpu(settings.gpu).model_dump(mode="json") if settings.gpu else None
 
 
 rule build:
@@ -20,8 +22,10 @@ rule build:
             wildcards.experiment
         ).build_timeout_s,
         device=settings.judge.device,
+        gpu=BUILD_GPU,
         code=code_digest(
             "build",
+            "hardware",
             "launcher",
             "records",
             "syscalls",

@@ -35,6 +35,7 @@ rule judge:
             "build/extension_sites",
             "build/kernels",
             "build/outcome",
+            "hardware",
             "judge",
             "launcher",
             "records",

@@ -7,7 +7,7 @@ rule tables:
     input:
         **RECORDS,
         published=sorted(glob("resources/published/*.csv")),
-        copy_bandwidths="resources/hardware/copy_bandwidth.csv",
+        gpus="resources/hardware/gpus.yaml",
     output:
         csv=[paths.table(table) for table in TABLES],
         md=[paths.table(table, "md") for table in TABLES],
@@ -33,6 +33,7 @@ rule tables:
         records=list(RECORDS),
         code=code_digest(
             "analysis",
+            "hardware",
             "judge/layout",
             "methods/astra",
             "methods/files",

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 from hone.build.slots import compilers_at_a_time
+from hone.hardware import GPU
 from hone.kernel_stages import build
 from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
+    gpu = snakemake.params.gpu
     build(
         Path(snakemake.input.solutions),
         [Path(path) for path in snakemake.input.definitions],
@@ -14,5 +16,6 @@ with reported(snakemake.log, snakemake.output):
         timeout_s=snakemake.params.timeout_s,
         workers=compilers_at_a_time(),
         device=snakemake.params.device,
+        gpu=GPU.model_validate(gpu) if gpu else None,
         output=Path(snakemake.output[0]),
     )

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone.errors import RecordError
+from hone.hardware import GPUS, load_gpus
 from hone.records import Trace
-
-COPY_BANDWIDTHS = Path("resources/hardware/copy_bandwidth.csv")
-"""The table, relative to the repository's root, where the pipeline runs."""
-FIELDS = ("device", "gb_per_s", "source")
 
 
 @dataclass(frozen=True)
@@ -42,18 +36,7 @@ class CopyBandwidths:
         return Floor(math.nan, "")
 
 
-def read_copy_bandwidths(path: Path = COPY_BANDWIDTHS) -> CopyBandwidths:
-    """The table; raises RecordError naming file and line."""
-    try:
-        reader = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise RecordError("no such file", where=str(path), remedy="run from the repository's root") from None
-    if tuple(reader.fieldnames or ()) != FIELDS:
-        raise RecordError(f"the columns must be {', '.join(FIELDS)}", where=str(path))
-    found = {}
-    for line, row in enumerate(reader, start=2):
-        try:
-            found[row["device"]] = float(row["gb_per_s"])
-        except (TypeError, ValueError) as error:
-            raise RecordError(f"gb_per_s: {error}", where=f"{path}:{line}") from None
-    return CopyBandwidths(found)
+def read_copy_bandwidths(path: Path = GPUS) -> CopyBandwidths:
+    """Of the GPUs on which a copy was measured; raises ConfigError naming the table's file, entry and field."""
+    measured = {item.device: item.copy_bandwidth_gb_per_s for item in load_gpus(path).values()}
+    return CopyBandwidths({device: float(rate) for device, rate in measured.items() if rate is not None})

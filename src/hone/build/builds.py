@@ -11,7 +11,8 @@ from hone.build.extension_rounds import build_with_extensions, mentions_extensio
 from hone.build.parse import parse
 from hone.build.progress import progress_bar
 from hone.build.toolchain import Toolchain, flags_for, toolchain_for
-from hone.errors import RecordError
+from hone.errors import RecordError, on_failure
+from hone.hardware import GPU
 from hone.records import Build, BuildStatus, Definition, Language, Solution, digest
 from hone.store import Store
 
@@ -35,36 +36,35 @@ def build_all(
     store: Path,
     timeout_s: float,
     workers: int,
+    gpu: GPU | None = None,
     extensions: bool = True,
     progress: bool = True,
 ) -> list[Build]:
     """One build for each solution, in the order given.
 
-    `extensions`: also build what Python solutions build with `load_inline`; of no use where they are judged on a CPU.
-    `workers` solutions are built at a time, those that take longest first; how many compilers that makes is up to
-    `hone.build.slots`. Each compiler has `timeout_s`. A refused source is a build too; a full disk or a
-    compiler that the machine broke ends the call (MachineError), and what was built before stays in the store.
-    RecordError when a solution's definition is not among `definitions`, ConfigError for flags that are not allowed.
+    `gpu`: what CUDA is compiled for, as in `toolchain_for`. `extensions`: also build what Python solutions build with
+    `load_inline`; of no use where they are judged on a CPU. `workers` solutions are built at a time, those that take
+    longest first; how many compilers that makes is up to `hone.build.slots`. Each compiler has `timeout_s`. A refused
+    source is a build too; a full disk or a compiler that the machine broke ends the call (MachineError), and what was
+    built before stays in the store. RecordError when a solution's definition is not among `definitions`, ConfigError
+    for flags that are not allowed.
     """
     shelf = Store(store)
     builds: dict[str, Build] = {}
     distinct = {solution.id: solution for solution in solutions}
-    toolchains = _toolchains(distinct, definitions)
+    toolchains = _toolchains(distinct, definitions, gpu)
     with progress_bar("build", len(distinct), wanted=progress) as advance, ThreadPoolExecutor(workers) as pool:
         pending = {
             pool.submit(
                 build_one, solution, toolchains[key], shelf, timeout_s,
-                reference=definitions[solution.definition].reference, extensions=extensions,
+                reference=definitions[solution.definition].reference, gpu=gpu, extensions=extensions,
             ): key
             for key, solution in sorted(distinct.items(), key=lambda item: _effort(item[1]), reverse=True)
         }  # fmt: skip
-        try:
+        with on_failure(lambda: pool.shutdown(wait=False, cancel_futures=True)):
             for done in as_completed(pending):
                 builds[pending[done]] = done.result()
                 advance()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
     return [builds[solution.id] for solution in solutions]
 
 
@@ -75,6 +75,7 @@ def build_one(
     timeout_s: float,
     *,
     reference: str = "",
+    gpu: GPU | None = None,
     extensions: bool = True,
 ) -> Build:
     """Build one solution, or take it from the store; `toolchain` is absent for interpreted languages.
@@ -85,7 +86,7 @@ def build_one(
         parsed = parse(solution)
         asked = extensions and solution.language is Language.PYTHON and mentions_extensions(solution.source)
         if parsed.status is BuildStatus.INTERPRETED and asked:
-            return build_with_extensions(parsed, solution, reference, store, timeout_s)
+            return build_with_extensions(parsed, solution, reference, store, timeout_s, gpu)
         return parsed
     if toolchain.missing:
         return Build(solution=solution.id, status=BuildStatus.NO_COMPILER, log=toolchain.missing)
@@ -121,10 +122,10 @@ def build_for(definition: Definition, solution: Solution, store: Path) -> Build:
 
 
 def _toolchains(
-    solutions: Mapping[str, Solution], definitions: Mapping[str, Definition]
+    solutions: Mapping[str, Solution], definitions: Mapping[str, Definition], gpu: GPU | None
 ) -> dict[str, Toolchain | None]:
     """The compiler of each solution with its definition's flags; none for interpreted languages."""
-    compilers = {language: toolchain_for(language) for language in COMPILED if _uses(solutions.values(), language)}
+    compilers = {language: toolchain_for(language, gpu) for language in COMPILED if _uses(solutions.values(), language)}
     found: dict[str, Toolchain | None] = {}
     for key, solution in solutions.items():
         if solution.definition not in definitions:

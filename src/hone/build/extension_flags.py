@@ -20,8 +20,6 @@ class CudaFlags:
     """What is left of `extra_cuda_cflags`."""
 
     flags: tuple[str, ...]
-    architecture: str
-    """`90`, or `90a` where the call asks for it: Hopper's own instructions are in the latter only."""
     std: int
     """C++ standard that was asked for, 0 for none."""
 
@@ -89,13 +87,13 @@ def host_flags(given: Sequence[str]) -> HostFlags:
 
 def cuda_flags(given: Sequence[str]) -> CudaFlags:
     """Of nvcc; raises FlagError."""
-    flags, std, architecture = [], 0, "90"
+    flags, std = [], 0
     for flag in _joined(_words(given)):
         name, _, value = flag.partition("=")
         if match := _STD.fullmatch(flag):
             std = max(std, _standard(match[1]))
-        elif target := _TARGET.fullmatch(flag):
-            architecture = "90a" if "90a" in target[2] else architecture
+        elif _TARGET.fullmatch(flag):
+            continue
         elif name in ("-Xcompiler", "--compiler-options"):
             host = host_flags([word for word in value.strip("'\"").split(",") if word])
             flags += [f"-Xcompiler={word}" for word in host.flags]
@@ -103,7 +101,16 @@ def cuda_flags(given: Sequence[str]) -> CudaFlags:
             flags.append(flag)
         elif not _IGNORED_CUDA.fullmatch(flag) and not _is_library(flag):
             raise _refused("extra_cuda_cflags", flag)
-    return CudaFlags(tuple(flags), architecture, std)
+    return CudaFlags(tuple(flags), std)
+
+
+def architecture(given: Sequence[str], sm: str) -> str:
+    """Of nvcc's target: `sm` such as `90`, or `90a` where flags ask for that.
+
+    Instructions of a GPU's own generation alone, such as Hopper's, are in the latter only.
+    """
+    targets = filter(None, map(_TARGET.fullmatch, _joined(_words(given))))
+    return f"{sm}a" if any(f"{sm}a" in target[2] for target in targets) else sm
 
 
 def libraries(given: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

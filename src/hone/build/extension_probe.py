@@ -1,7 +1,8 @@
 """Run a module without a GPU to learn its `load_inline` calls: `python extension_probe.py <memory limit in bytes>`.
 
-The request is a JSON object on standard input: `source` of the module, `entry_point`, the problem's `reference`, and
-which calls are `refused` with what words: they raise what PyTorch raises, so that the calls behind them are seen.
+The request is a JSON object on standard input: `source` of the module, `entry_point`, the problem's `reference`, the
+`gpu` that it finds, as an entry of the table of GPUs, and which calls are `refused` with what words: they raise what
+PyTorch raises, so that the calls behind them are seen.
 The answer are lines of JSON on standard output: one for each call as soon as it is made, `{"failed": …}` for one with
 arguments that PyTorch does not take, `{"phase": …}` before each step, `{"error": …}` when the module itself fails. The
 module runs confined like a solution under the judge (no files but Python's own and those that it writes in memory, no
@@ -51,7 +52,7 @@ def main(memory_bytes: int) -> None:
 
     torch.set_num_threads(1)
     say = _speaker()
-    _pretend_to_have_a_gpu()
+    _pretend_to_have_a_gpu(request["gpu"])
     failed = _reporter(say)
     replace_load_inline(_recorder(say, request["refused"], failed), failed)
     parts = confinement.confine(confined, shared)
@@ -105,7 +106,7 @@ def _recorder(say: Say, refused: Mapping[str, str], failed: Callable[[Exception]
     return load_inline
 
 
-def _pretend_to_have_a_gpu() -> None:
+def _pretend_to_have_a_gpu(gpu: Mapping[str, Any]) -> None:
     """Modules often build their kernels only `if torch.cuda.is_available()`, for the GPU's capability, or for its size.
 
     What they put on the GPU stays where it is.
@@ -113,9 +114,12 @@ def _pretend_to_have_a_gpu() -> None:
     import torch
     from torch.overrides import TorchFunctionMode
 
-    properties = SimpleNamespace(major=9, minor=0, multi_processor_count=132, warp_size=32, name="NVIDIA H100")
+    major, minor = map(int, gpu["compute_capability"].split("."))
+    properties = SimpleNamespace(
+        major=major, minor=minor, multi_processor_count=gpu["sm_count"], warp_size=gpu["warp_size"], name=gpu["device"]
+    )
     answers = {
-        "is_available": True, "device_count": 1, "current_device": 0, "get_device_capability": (9, 0),
+        "is_available": True, "device_count": 1, "current_device": 0, "get_device_capability": (major, minor),
         "get_device_properties": properties, "get_device_name": properties.name,
     }  # fmt: skip
     for name, answer in answers.items():

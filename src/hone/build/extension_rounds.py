@@ -16,6 +16,7 @@ from hone.build.extension_sites import literal_calls
 from hone.build.extensions import LOG_CHARACTERS, build_extension, find_tools
 from hone.build.outcome import from_first_error
 from hone.build.recording import MOST_CALLS, Recording, record_calls
+from hone.hardware import GPU, gpu_here
 from hone.records import Build, BuildStatus, Solution, digest
 from hone.store import Store
 
@@ -30,18 +31,21 @@ def mentions_extensions(source: str) -> bool:
     return "load_inline" in source or "cpp_extension" in source
 
 
-def build_with_extensions(parsed: Build, solution: Solution, reference: str, store: Store, timeout_s: float) -> Build:
+def build_with_extensions(
+    parsed: Build, solution: Solution, reference: str, store: Store, timeout_s: float, gpu: GPU | None = None
+) -> Build:
     """The build of a Python solution that mentions extensions: its calls are recorded, each is compiled.
 
     INTERPRETED with what was built in `extensions` and what the compiler said of other calls in `refused`; REJECTED for
     calls that cannot be compiled at all (too many); TIMEOUT when the module or a compiler takes longer than
-    `timeout_s`. Raises MachineError when the machine is at fault.
+    `timeout_s`. `gpu`: what they are built for, as in `toolchain_for`. MachineError when the machine is at fault.
     """
+    gpu = gpu or gpu_here()
     parts, recording, recording_s = _Parts(), Recording(), 0.0
     record = True
     for _ in range(ROUNDS):
         if record:
-            recording = record_calls(solution, reference, timeout_s, parts.refused)
+            recording = record_calls(solution, reference, timeout_s, gpu, parts.refused)
             recording_s += recording.seconds
             if stopped := _stopped(recording):
                 return parsed.model_copy(update=stopped)
@@ -49,7 +53,7 @@ def build_with_extensions(parsed: Build, solution: Solution, reference: str, sto
         new = _new_calls(recording, solution.source, parts)
         if not new:
             break
-        added = _build_all(new, store, timeout_s)
+        added = _build_all(new, store, timeout_s, gpu)
         parts.add(new, added)
         if parts.unfinished:
             return parsed.model_copy(update=parts.described(parsed) | parts.unfinished)
@@ -114,7 +118,7 @@ def _new_calls(recording: Recording, source: str, parts: _Parts) -> dict[str, Ca
     return {key: call for key, call in found.items() if key not in parts.built and key not in parts.refused}
 
 
-def _build_all(calls: Mapping[str, Call], store: Store, timeout_s: float) -> list[Build]:
-    tools = find_tools()
+def _build_all(calls: Mapping[str, Call], store: Store, timeout_s: float, gpu: GPU) -> list[Build]:
+    tools = find_tools(gpu)
     with ThreadPoolExecutor(min(len(calls), SIDE_BY_SIDE)) as pool:
         return list(pool.map(lambda call: build_extension(call, tools, store, timeout_s), calls.values()))

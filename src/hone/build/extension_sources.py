@@ -11,6 +11,7 @@ from pathlib import Path
 from hone.build.extension_call import Call
 from hone.build.extension_flags import (
     FlagError,
+    architecture,
     check_folders,
     cuda_flags,
     host_flags,
@@ -91,6 +92,7 @@ def plan_of(call: Call, gxx: Toolchain, nvcc: Toolchain, torch: InstalledTorch) 
     """Sources and commands of a call; raises FlagError for flags that are not let through."""
     check_folders(call.extra_include_paths, map(str, torch.include_folders))
     host, cuda = host_flags(call.extra_cflags), cuda_flags(call.extra_cuda_cflags)
+    sm = architecture(call.extra_cuda_cflags, nvcc.target.removeprefix("sm_"))
     cuda_libraries, system_libraries = libraries(
         [*call.extra_ldflags, *linked_by_compilers(call.extra_cflags, call.extra_cuda_cflags)]
     )
@@ -100,15 +102,15 @@ def plan_of(call: Call, gxx: Toolchain, nvcc: Toolchain, torch: InstalledTorch) 
     flags = (*common, "-fPIC", f"-std=c++{max(torch.std, host.std)}", *host.flags)
     units = [Unit("main.cpp", _main(call), gxx.program, flags, python=True)]
     if call.cuda_sources:
-        target = ("-gencode", f"arch=compute_{cuda.architecture},code=sm_{cuda.architecture}")
-        flags = (*common, *NVCC_FLAGS, *target, f"-std=c++{max(torch.std, cuda.std)}", *cuda.flags)
+        gencode = ("-gencode", f"arch=compute_{sm},code=sm_{sm}")
+        flags = (*common, *NVCC_FLAGS, *gencode, f"-std=c++{max(torch.std, cuda.std)}", *cuda.flags)
         text = _kernels(call)
         python = BINDINGS.search(text) is not None
         units.append(Unit("cuda.cu", text, nvcc.program, flags, python))
-    target_name = f"sm_{cuda.architecture}" if call.cuda_sources else cpu_target() if host.for_this_cpu else ""
+    target = f"sm_{sm}" if call.cuda_sources else cpu_target() if host.for_this_cpu else ""
     if call.with_cuda:
         cuda_libraries = ("cudart", *(name for name in cuda_libraries if name != "cudart"))
-    return Plan(tuple(units), cuda_libraries, system_libraries, target_name)
+    return Plan(tuple(units), cuda_libraries, system_libraries, target)
 
 
 def _main(call: Call) -> str:

@@ -18,6 +18,7 @@ from hone.build.extension_sources import CORE, FULL, SLIM, Plan, Unit, levels_fo
 from hone.build.installed_torch import InstalledTorch, installed_torch
 from hone.build.precompiled import precompiled_folder
 from hone.build.toolchain import Toolchain, toolchain_for
+from hone.hardware import GPU
 from hone.records import Build, BuildStatus, Language, digest
 from hone.store import Store
 
@@ -52,9 +53,9 @@ class Tools:
         return "; ".join([self.gxx.version, *nvcc, f"torch {self.torch.version}"])
 
 
-def find_tools() -> Tools:
-    """Look for compilers and PyTorch; raises MachineError when there is no PyTorch."""
-    nvcc = toolchain_for(Language.CUDA)
+def find_tools(gpu: GPU | None = None) -> Tools:
+    """Look for compilers and PyTorch, `gpu` as in `toolchain_for`; raises MachineError when there is no PyTorch."""
+    nvcc = toolchain_for(Language.CUDA, gpu)
     return Tools(toolchain_for(Language.CPP), nvcc, installed_torch(nvcc))
 
 

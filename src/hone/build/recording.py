@@ -14,6 +14,7 @@ from hone.build.compile import scratch_folder, watch
 from hone.build.extension_call import Call, call_of
 from hone.build.slots import compiler_slot
 from hone.errors import MachineError
+from hone.hardware import GPU
 from hone.judge.confinement import clean_environment
 from hone.records import Solution
 
@@ -45,17 +46,19 @@ class Recording:
 
 
 def record_calls(
-    solution: Solution, reference: str, timeout_s: float, refused: Mapping[str, str] | None = None
+    solution: Solution, reference: str, timeout_s: float, gpu: GPU, refused: Mapping[str, str] | None = None
 ) -> Recording:
     """Run the module, then `ModelNew` with the reference's arguments; raises MachineError when Python cannot start.
 
-    `refused`: keys of calls that are known not to build, which raise there what PyTorch would -> the compiler's words.
+    `gpu`: which one it finds there. `refused`: keys of calls that are known not to build, which raise there what
+    PyTorch would -> the compiler's words.
     """
     request = json.dumps(
         {
             "source": solution.source,
             "entry_point": solution.entry_point,
             "reference": reference,
+            "gpu": gpu.model_dump(mode="json"),
             "refused": dict(refused or {}),
         }
     )

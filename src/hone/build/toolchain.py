@@ -14,16 +14,13 @@ from pathlib import Path
 
 from hone.build.extension_flags import FlagError, cuda_flags, host_flags
 from hone.errors import ConfigError
+from hone.hardware import GPU, gpu_here
 from hone.records import Definition, Language, digest
 
 # No -ffast-math: it lets the compiler assume that NaN and infinity do not occur, which the judge checks for.
 CPP_FLAGS = ("-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-std=c++17")
-# SASS for H100 and H200, and PTX so that later GPUs can run it too. `-Xptxas -v` says what each kernel needs.
-CUDA_FLAGS = (
-    "-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-Xptxas", "-v",
-    "-gencode", "arch=compute_90,code=sm_90", "-gencode", "arch=compute_90,code=compute_90",
-)  # fmt: skip
-CUDA_TARGET = "sm_90"
+# `-Xptxas -v` says what each kernel needs.
+CUDA_FLAGS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-Xptxas", "-v")
 
 
 @dataclass(frozen=True)
@@ -72,11 +69,21 @@ def cpu_target() -> str:
     return f"{cpu_model()} with features {digest(flags[:1])[:8]}"
 
 
-def toolchain_for(language: Language) -> Toolchain:
-    """The compiler of `cpp` (variable CXX, else g++) or `cuda` (variable NVCC, else nvcc)."""
+def toolchain_for(language: Language, gpu: GPU | None = None) -> Toolchain:
+    """The compiler of `cpp` (variable CXX, else g++) or `cuda` (variable NVCC, else nvcc).
+
+    `gpu`: what CUDA is compiled for; absent: what `gpu_here` says.
+    """
     if language is Language.CPP:
         return _find("CXX", "g++", CPP_FLAGS, ".cpp", cpu_target(), "install g++ (Debian: apt install g++)")
-    return _find("NVCC", "nvcc", CUDA_FLAGS, ".cu", CUDA_TARGET, "install the CUDA toolkit, 12.0 or newer")
+    gpu = gpu or gpu_here()
+    flags = (*CUDA_FLAGS, *target_flags(gpu.sm))
+    return _find("NVCC", "nvcc", flags, ".cu", gpu.target, "install the CUDA toolkit, 12.0 or newer")
+
+
+def target_flags(sm: str) -> tuple[str, ...]:
+    """Machine code for a compute capability such as `90`, and PTX so that later GPUs can run it too."""
+    return ("-gencode", f"arch=compute_{sm},code=sm_{sm}", "-gencode", f"arch=compute_{sm},code=compute_{sm}")
 
 
 def flags_for(definition: Definition, language: Language) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from hone.cli.operators import app as operators
-from hone.cli.options import DEFAULT_CONFIG, RUN, ConfigFile, in_run, run_app
+from hone.cli.options import DEFAULT_CONFIG, DEFAULT_DEFINITIONS, RUN, ConfigFile, Definitions, in_run, run_app
 from hone.cli.screen import screen
 from hone.cli.status import status
 from hone.runs import DEFAULT_RUN, RESULTS
@@ -230,7 +230,7 @@ def judge(
 def launcher(
     definition: Annotated[str, typer.Argument(help="Such as miniature/level1/1_Swish.")],
     config: ConfigFile = DEFAULT_CONFIG,
-    definitions: Annotated[Path, typer.Option(callback=in_run, help="Folder of definitions.")] = RUN / "definitions",
+    definitions: Definitions = DEFAULT_DEFINITIONS,
     cuda: Annotated[bool, typer.Option("--cuda", help="That of a .cu file; else of a .cpp file.")] = False,
 ) -> None:
     """Print the function that a kernel of a definition must export."""

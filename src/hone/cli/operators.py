@@ -8,19 +8,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hone.cli.options import DEFAULT_CONFIG, RUN, ConfigFile, in_run
+from hone.cli.options import (
+    DEFAULT_CHOICES,
+    DEFAULT_CONFIG,
+    DEFAULT_DEFINITIONS,
+    DEFAULT_EVALUATIONS,
+    DEFAULT_SOLUTIONS,
+    DEFAULT_WORKLOADS,
+    RUN,
+    Choices,
+    ConfigFile,
+    Definitions,
+    Evaluations,
+    Output,
+    Solutions,
+    Workloads,
+    in_run,
+)
 
 if TYPE_CHECKING:
     from hone.config.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Kernels as PyTorch operators: choose, list, check; select for trainings.")
-
-Definitions = Annotated[Path, typer.Option(callback=in_run, help="File or folder of definitions.")]
-Workloads = Annotated[Path, typer.Option(callback=in_run, help="File or folder of workloads.")]
-Choices = Annotated[Path, typer.Option(callback=in_run, help="The file that `hone operator choose` writes.")]
-DEFAULT_DEFINITIONS = RUN / "definitions"
-DEFAULT_WORKLOADS = RUN / "workloads"
-DEFAULT_CHOICES = RUN / "operators/choices.jsonl"
 
 
 @app.command()
@@ -28,13 +37,14 @@ def choose(
     config: ConfigFile = DEFAULT_CONFIG,
     definitions: Definitions = DEFAULT_DEFINITIONS,
     workloads: Workloads = DEFAULT_WORKLOADS,
-    solutions: Annotated[Path, typer.Option(callback=in_run, help="File or folder of solutions.")] = RUN / "solutions",
-    evaluations: Annotated[Path, typer.Option(callback=in_run, help="File or folder of traces.")] = RUN / "evaluations",
-    output: Annotated[Path, typer.Option(callback=in_run, help="The file to write.")] = DEFAULT_CHOICES,
+    solutions: Solutions = DEFAULT_SOLUTIONS,
+    evaluations: Evaluations = DEFAULT_EVALUATIONS,
+    output: Output = DEFAULT_CHOICES,
 ) -> None:
     """Choose, for each existing kernel, upstream's, today's and the best one that was written, and build them."""
     from hone.config.settings import read
     from hone.files import read_records
+    from hone.hardware import gpu
     from hone.operators import stages
     from hone.operators.choice import KernelChoice
     from hone.selection.choices import choose as choose_kernels
@@ -43,7 +53,7 @@ def choose(
     choose_kernels(
         *(stages.record_files(path) for path in (definitions, workloads, solutions, evaluations)),
         store=Path(settings.paths.store), timeout_s=settings.judge.build_timeout_s,
-        workers=len(os.sched_getaffinity(0)), output=output,
+        workers=len(os.sched_getaffinity(0)), gpu=gpu(settings.gpu) if settings.gpu else None, output=output,
     )  # fmt: skip
     for choice in read_records(output, KernelChoice):
         speedup = f", {choice.speedup:.3f} times as fast as upstream" if choice.speedup else ""
@@ -80,8 +90,7 @@ def check(
     library: Annotated[
         Path | None, typer.Option(help="Library of the packages' own compiled functions, to compare with these, too.")
     ] = None,
-    output: Annotated[Path, typer.Option(callback=in_run, help="The CSV to write.")] = RUN
-    / "operators/operator_check.csv",
+    output: Output = RUN / "operators/operator_check.csv",
 ) -> None:
     """Compare operators with the upstream package's own functions and the reference, on every workload."""
     from hone.config.settings import read
@@ -105,11 +114,10 @@ def select(
     operator: Annotated[str, typer.Argument(help="Title of its definition, as training loops call it.")],
     definitions: Definitions = DEFAULT_DEFINITIONS,
     workloads: Workloads = DEFAULT_WORKLOADS,
-    solutions: Annotated[Path, typer.Option(callback=in_run, help="File or folder of solutions.")] = RUN / "solutions",
-    evaluations: Annotated[Path, typer.Option(callback=in_run, help="File or folder of traces.")] = RUN / "evaluations",
+    solutions: Solutions = DEFAULT_SOLUTIONS,
+    evaluations: Evaluations = DEFAULT_EVALUATIONS,
     builds: Annotated[Path, typer.Option(callback=in_run, help="File or folder of builds.")] = RUN / "builds",
-    output: Annotated[Path, typer.Option(callback=in_run, help="The Selection to write.")] = RUN
-    / "operators/selected.json",
+    output: Output = RUN / "operators/selected.json",
 ) -> None:
     """Select the kernel that trainings run for an operator, on each kind of machine that judged one, and say why."""
     from hone.files import read_records

@@ -33,6 +33,18 @@ ConfigFile = Annotated[
 ]
 DEFAULT_CONFIG = Path("config/config.yaml")
 
+Definitions = Annotated[Path, typer.Option(callback=in_run, help="File or folder of definitions.")]
+Workloads = Annotated[Path, typer.Option(callback=in_run, help="File or folder of workloads.")]
+Solutions = Annotated[Path, typer.Option(callback=in_run, help="File or folder of solutions.")]
+Evaluations = Annotated[Path, typer.Option(callback=in_run, help="File or folder of traces.")]
+Choices = Annotated[Path, typer.Option(callback=in_run, help="The file that `hone operator choose` writes.")]
+Output = Annotated[Path, typer.Option(callback=in_run, help="The file to write.")]
+DEFAULT_DEFINITIONS = RUN / "definitions"
+DEFAULT_WORKLOADS = RUN / "workloads"
+DEFAULT_SOLUTIONS = RUN / "solutions"
+DEFAULT_EVALUATIONS = RUN / "evaluations"
+DEFAULT_CHOICES = RUN / "operators/choices.jsonl"
+
 
 def run_app(app: typer.Typer) -> None:
     """Run a command; an expected failure is one message on stderr and exit status 1."""

@@ -12,9 +12,9 @@ from hone.config.graphs import PublishedGraph
 from hone.config.settings import ASTRA, UNPROMPTED, Settings, closest, load
 from hone.config.trainings import OPERATORS
 from hone.errors import ConfigError, located
+from hone.hardware import gpu
 from hone.llm.recorded import read_transcript, transcript_path
 from hone.methods.files import check_files
-from hone.methods.hardware import gpu
 from hone.sources.extraction.names import numbers_in
 
 
@@ -40,6 +40,9 @@ def check_references(settings: Settings) -> None:
         if not Path(folder).is_dir():
             remedy = "make the folder or correct the path, which counts from where the command runs"
             raise ConfigError(f"no such folder: {folder}", where=field, remedy=remedy)
+    if settings.gpu:
+        with located("gpu"):
+            gpu(settings.gpu)
     for name, experiment in settings.experiments.items():
         for model in experiment.models:
             if model.startswith("recorded/") and experiment.method not in UNPROMPTED:

@@ -19,6 +19,7 @@ from hone.config.errors import explain
 from hone.config.files import read_values
 from hone.config.graphs import GraphEntry
 from hone.config.judge import check_judges
+from hone.config.llm import LLM
 from hone.config.section import Section
 from hone.config.sources import KernelsSource, Source
 from hone.config.trainings import Training, check_trainings
@@ -174,32 +175,6 @@ class Experiment(Section):
         return not self.problems or f"level{level}/{number}" in self.problems
 
 
-class Price(Section):
-    """The config's own price of a model that the price list does not know."""
-
-    input_usd_per_mtok: float = Field(ge=0)
-    output_usd_per_mtok: float = Field(ge=0)
-    cached_input_usd_per_mtok: float | None = Field(None, ge=0)
-
-
-class LLM(Section):
-    """How language models are asked."""
-
-    mode: Literal["live", "replay", "export"] = "replay"
-    """`live` asks; `replay` answers from the ledger only; `export` writes what is missing as an OpenAI Batch file."""
-    concurrency: int = Field(8, ge=1)
-    """Requests in flight per job."""
-    max_attempts: int = Field(8, ge=1)
-    """Tries of one request, the first included."""
-    timeout_s: float = Field(600.0, gt=0)
-    spending_limit_usd: float = Field(0.0, ge=0)
-    """No request is sent that could bring the ledger's total above this."""
-    services: dict[str, str] = Field(default_factory=dict)
-    """Service of `openai-api/<service>/<model>` -> base URL; the key is read from `<SERVICE>_API_KEY`."""
-    prices: dict[str, Price] = Field(default_factory=dict)
-    """Model, as the experiments name it -> price, where the price list has none."""
-
-
 class Paths(Section):
     """What outlives `results/`: both hold work that was paid for in money or time."""
 
@@ -234,6 +209,9 @@ class Settings(Section):
     batch_size: int = Field(25, ge=1)
     """Problem numbers to a job."""
     llm: LLM = LLM()
+    gpu: str | None = Field(None, exclude_if=lambda value: value is None)
+    """The GPU that CUDA is compiled for, an entry of resources/hardware/gpus.yaml; absent: that of the machine which
+    compiles, and an H200 where it has none."""
     judge: Protocol = Protocol(name="default")
     """The protocol of correctness and timing; to be given where there are experiments."""
     baselines: tuple[Literal[TorchBaseline, "upstream", "current"], ...] = ("torch_eager",)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 MIB = 1 << 20
 DOWNLOADS = Path(".hone/datasets")
 """What was downloaded, kept when `results/` is removed."""
-LARGEST_FLOAT16 = float(np.finfo(np.float16).max)
 
 
 def prepare(name: str, entry: GraphEntry, output: Path, downloads: Path = DOWNLOADS) -> GraphInfo:

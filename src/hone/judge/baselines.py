@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
+from hone.errors import on_failure
 from hone.judge.verdict import Verdict
 from hone.records import Status
 
@@ -57,12 +58,9 @@ class KernelBaselines(Generic[P]):
         self.ready: dict[str, P] = {}
         self.problems: dict[str, str] = {}
         """Name -> a sentence for the traces."""
-        try:
+        with on_failure(self.close):
             for name in names:
                 self._start(name, start, reference)
-        except BaseException:
-            self.close()
-            raise
 
     def _start(self, name: str, start: Callable[[str], P], reference: _Reference) -> None:
         try:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from hone.build.kernels import kernel_solution
 from hone.build.outcome import first_error
-from hone.build.toolchain import CUDA_TARGET, cpu_target
+from hone.build.toolchain import cpu_target
 from hone.judge.extensions import check_extensions
-from hone.judge.needs import cpu_only, lacking, lacking_on_gpu
+from hone.judge.needs import cpu_only, lacking, lacking_on_gpu, other_gpu
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import (
     TORCH_BASELINES,
@@ -77,13 +77,15 @@ def _check_for_gpu(case: Case) -> None:
     in_python = case.solution.language in (Language.PYTHON, Language.TRITON)
     if in_python and (reason := lacking_on_gpu(case.solution.source)):
         raise UnsuitedVerdict(reason)
+    if reason := other_gpu(case.build.target):
+        raise Verdict(Status.MACHINE_ERROR, reason)
     check_extensions(case.build, case.solution)
 
 
 def _check_for_cpu(case: Case) -> None:
     build, language = case.build, case.solution.language
     if language is Language.CUDA:
-        raise Verdict(Status.NOT_JUDGED, cpu_only(f"compiled for {build.target or CUDA_TARGET}"))
+        raise Verdict(Status.NOT_JUDGED, cpu_only(f"compiled for {build.target}"))
     if language is Language.TRITON:
         raise Verdict(Status.NOT_JUDGED, cpu_only("parsed"))
     if language is Language.CPP and build.target and build.target != cpu_target():

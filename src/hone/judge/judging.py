@@ -27,7 +27,7 @@ EXECUTED = {"reference", "axes", "held_out", "inputs", "parameters", "outputs", 
 """The fields of a definition that a verdict depends on."""
 EXECUTED_CODE = (
     "build/extension_call", "build/extension_files", "build/extension_sites", "build/kernels", "build/outcome", "judge",
-    "launcher", "screen", "syscalls",
+    "hardware", "launcher", "screen", "syscalls",
 )  # fmt: skip
 """The modules that a verdict depends on."""
 

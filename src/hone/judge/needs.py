@@ -59,6 +59,19 @@ def lacking_on_gpu(source: str) -> str:
     return f"it needs the package '{missing}', which is not installed{remedy}"
 
 
+def other_gpu(target: str) -> str:
+    """Why machine code for a target is not for this machine's GPU; empty where it is, or is for none."""
+    if not target.startswith("sm_"):
+        return ""
+    from hone.judge.device.cuda.gpu import visible_gpus
+
+    gpu = visible_gpus()[0]
+    if target.removeprefix("sm_").rstrip("a") == gpu.capability.replace(".", ""):
+        return ""
+    remedy = "name it in the config (gpu: <entry of resources/hardware/gpus.yaml>)"
+    return f"built for {target}, this machine's GPU is {gpu.name} of compute capability {gpu.capability}: {remedy}"
+
+
 def compiles_when_run(solution: Solution) -> bool:
     """Whether it compiles when it is first run, as Triton, Inductor, TileLang, CuTe and CuPy do."""
     if solution.language is Language.TRITON:

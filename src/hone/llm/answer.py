@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone.config import settings as config
+from hone.config.llm import LLM
+from hone.config.settings import Paths
 from hone.errors import PendingAnswersError, ProviderError
 from hone.llm.batch import export_requests
 from hone.llm.cost import find_tariff
@@ -38,8 +39,8 @@ def answer_prompts(
     *,
     model: str,
     sampling: Sampling,
-    llm: config.LLM,
-    paths: config.Paths,
+    llm: LLM,
+    paths: Paths,
     batch_file: Path | None = None,
     progress: bool = False,
     waits: Waits | None = None,
@@ -92,7 +93,7 @@ def _look_up(places: Sequence[Place], ledger: Ledger) -> dict[str, Completion]:
 def _obtain(
     missing: Sequence[Place],
     target: Target,
-    llm: config.LLM,
+    llm: LLM,
     ledger: Ledger,
     batch_file: Path | None,
     progress: bool,

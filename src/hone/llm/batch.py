@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hone.config.settings import Price
+from hone.config.llm import Price
 from hone.errors import ConfigError, RecordError
 from hone.files import read_records, write_records, write_text
 from hone.llm.cost import find_tariff

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from hone.config.settings import Price
+from hone.config.llm import Price
 from hone.errors import ProviderError
 from hone.llm.names import config_name
 from hone.records import LLMRequest, Usage

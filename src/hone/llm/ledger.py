@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hone.errors import MachineError, RecordError
+from hone.errors import MachineError, RecordError, on_failure
 from hone.files import disk_errors, read_record, reserve
 from hone.llm.names import config_name
 from hone.llm.provider import StoppedError
@@ -129,12 +129,9 @@ class Slot:
         with disk_errors(final):
             final.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(self._partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
+            with on_failure(self.discard):
                 os.ftruncate(self._descriptor, 0)
                 reserve(self._descriptor, reserved_bytes)
-            except BaseException:
-                self.discard()
-                raise
 
     def commit(self, completion: Completion) -> bool:
         """Make the answer an entry, whole and on disk; False where there was one already, which stays.

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hone.config.settings import LLM
+from hone.config.llm import LLM
+from hone.errors import on_failure
 from hone.llm.cost import Tariff, find_tariff, most_usd
 from hone.llm.ledger import Ledger
 from hone.llm.provider import Provider, Reply, StoppedError
@@ -48,7 +49,7 @@ class Session:
                 return found
             with self.ledger.slot(request) as slot:
                 self.budget.reserve(request.key, most_usd(request, tariff), self.stop)
-                try:
+                with on_failure(lambda: self.budget.release(request.key)):
                     reply, failed = ask_with_retries(
                         self.provider,
                         request,
@@ -57,9 +58,6 @@ class Session:
                         gate=self.gate,
                         stop=self.stop,
                     )
-                except BaseException:
-                    self.budget.release(request.key)
-                    raise
                 completion = completed(request, reply, tariff, failed)
                 self.budget.keep(completion, slot)
                 return completion
@@ -131,17 +129,15 @@ def _run(session: Session, requests: Sequence[LLMRequest], *, wait: bool) -> Ite
     """Results as they come; raises the first error once all that is in flight has ended."""
     with ThreadPoolExecutor(session.llm.concurrency, thread_name_prefix="llm") as pool:
         futures = [pool.submit(session.answer, request, wait=wait) for request in requests]
-        try:
-            for future in as_completed(futures):
-                # A thread that only stopped is not an error of its own: the one that it stopped for follows.
-                if not isinstance(future.exception(), StoppedError):
-                    yield future.result()
-        except BaseException as error:
-            session.stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            if isinstance(error, KeyboardInterrupt):
+        with on_failure(lambda: pool.shutdown(wait=False, cancel_futures=True)), on_failure(session.stop.set):
+            try:
+                for future in as_completed(futures):
+                    # A thread that only stopped is not an error of its own: the one that it stopped for follows.
+                    if not isinstance(future.exception(), StoppedError):
+                        yield future.result()
+            except KeyboardInterrupt:
                 sys.stderr.write("finishing the requests in flight; what they answer is kept\n")
-            raise
+                raise
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone.config import settings as config
+from hone.config.llm import LLM
+from hone.config.settings import closest
 from hone.errors import ProviderError
 from hone.records import LLMRequest
 
@@ -42,7 +43,7 @@ def environment(folder: Path | None = None) -> Mapping[str, str]:
     return {**{name: value for name, value in stored.items() if value is not None}, **os.environ}
 
 
-def parse_model(name: str, llm: config.LLM, env: Mapping[str, str] | None = None) -> Target:
+def parse_model(name: str, llm: LLM, env: Mapping[str, str] | None = None) -> Target:
     """Find out where `name` is asked; raises ProviderError for a malformed name, service or address."""
     env = environment() if env is None else env
     provider, _, rest = name.partition("/")
@@ -57,13 +58,13 @@ def parse_model(name: str, llm: config.LLM, env: Mapping[str, str] | None = None
     return _service(name, service, remote, llm, env)
 
 
-def _service(name: str, service: str, remote: str, llm: config.LLM, env: Mapping[str, str]) -> Target:
+def _service(name: str, service: str, remote: str, llm: LLM, env: Mapping[str, str]) -> Target:
     if service in ("openai", "recorded"):
         raise ProviderError(f"'{service}' cannot be the name of a service", where=name, remedy=FORMS)
     variable = service.upper().replace("-", "_")
     url = env.get(f"{variable}_BASE_URL") or llm.services.get(service, "")
     if not url:
-        hint = config.closest(service, llm.services)
+        hint = closest(service, llm.services)
         raise ProviderError(
             f"service '{service}' has no address{hint}",
             where=name,

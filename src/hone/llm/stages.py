@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hone.config.settings import LLM, Paths
+from hone.config.llm import LLM
+from hone.config.settings import Paths
 from hone.files import read_records, write_records
 from hone.llm.answer import answer_prompts
 from hone.records import Prompt, Sampling

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from hone import launcher
 from hone.config.settings import Experiment
+from hone.hardware import gpu
 from hone.methods.examples import ANSWER_FILES, Example, load_example
 from hone.methods.feedback import Previous
-from hone.methods.hardware import gpu
+from hone.methods.hardware import facts
 from hone.methods.templates import Templates
 from hone.records import Definition, Language, Message, Prompt, Workload
 from hone.sources.workloads import visible
@@ -45,7 +46,7 @@ class Renderer:
         self.name = name
         self.experiment = experiment
         self.workloads = workloads
-        self.hardware = gpu(experiment.hardware, gpus) if experiment.hardware else None
+        self.hardware = facts(gpu(experiment.hardware, gpus)) if experiment.hardware else []
         self.templates = Templates(prompts)
 
     def first(self, definition: Definition) -> Prompt:

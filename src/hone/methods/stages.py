@@ -9,12 +9,12 @@ from typing import Any
 from hone.config.settings import Experiment, Numbers
 from hone.errors import MachineError
 from hone.files import read_all, read_records, write_records
+from hone.hardware import GPUS
 from hone.judge.gold import gold_solution
 from hone.methods import extract as extraction
 from hone.methods import files as folder
 from hone.methods.archive import published
 from hone.methods.feedback import previous_answer
-from hone.methods.hardware import GPUS
 from hone.methods.render import Renderer, selected
 from hone.methods.templates import PROMPTS
 from hone.records import Answer, Build, Candidate, Definition, Solution, Status, Trace, Workload

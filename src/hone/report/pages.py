@@ -9,12 +9,13 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from hone.errors import RecordError
 from hone.files import write_text
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1f2933; margin: 2em auto; padding: 0 1.5em; }
@@ -67,6 +68,8 @@ def page(markdown: str, base: Path) -> str:
 
     The report shows each page alone, so that a relative link would lead nowhere. The title is the first heading.
     """
+    from markdown_it import MarkdownIt
+
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(markdown)
     for token in tokens:

@@ -8,6 +8,7 @@ from pathlib import Path
 from hone.build.kernels import kernel_solution
 from hone.errors import MachineError
 from hone.files import read_all, write_records
+from hone.hardware import GPU
 from hone.operators.choice import KernelChoice, KernelSet
 from hone.records import BuildStatus, Definition, Solution, Trace, Workload
 from hone.selection.rank import best_solution
@@ -26,10 +27,12 @@ def choose(
     timeout_s: float,
     workers: int,
     output: Path,
+    gpu: GPU | None = None,
 ) -> None:
     """Write a KernelChoice for each existing kernel and each definition's winner, built (as a rule: in the store).
 
-    Raises MachineError when there is no compiler, or an existing kernel does not build.
+    `gpu`: what CUDA is compiled for; absent: this machine's GPU. Raises MachineError when there is no compiler, or an
+    existing kernel does not build.
     """
     from hone.build import build_all
 
@@ -41,7 +44,7 @@ def choose(
         read_all(evaluations, Trace),
     )
     kernels = [solution for _, solution, _ in found]
-    builds = build_all(kernels, items, store=store, timeout_s=timeout_s, workers=workers, progress=False)
+    builds = build_all(kernels, items, store=store, timeout_s=timeout_s, workers=workers, gpu=gpu, progress=False)
     for (name, solution, _), build in zip(found, builds, strict=True):
         if build.status is not BuildStatus.BUILT:
             message = (build.log.strip() or build.status.value).splitlines()[0]

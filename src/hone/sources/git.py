@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from hone.errors import MachineError, SourceError
+from hone.errors import MachineError, SourceError, on_failure
 from hone.scratch import ScratchFolder
 
 REGULAR_FILES = (b"100644", b"100755")
@@ -170,16 +170,19 @@ def _git(arguments: list[str], timeout_s: float, bare: Path | None = None, stdin
         start_new_session=True,  # so that its helpers (git-remote-https, ssh) die with it
     )
     try:
-        output, errors = process.communicate(stdin, timeout=timeout_s)
-    except BaseException as error:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            raise GitFailure(f"git {arguments[0]} took longer than {timeout_s:g} s") from None
-        raise
+        with on_failure(lambda: _kill(process)):
+            output, errors = process.communicate(stdin, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        raise GitFailure(f"git {arguments[0]} took longer than {timeout_s:g} s") from None
     if process.returncode:
         raise GitFailure(_first_complaint(errors.decode("utf-8", "replace")))
     return output
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """With its helpers; returns once it has ended."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
 
 
 def _first_complaint(text: str) -> str:

@@ -73,5 +73,4 @@ def select_batch(
 
 def show_workloads(workloads: Path, output: Path) -> None:
     """The workloads that prompts may speak of: no prompt stage ever opens a file that holds the others."""
-
     write_records(output, visible(read_records(workloads, Workload)))

@@ -34,9 +34,8 @@ def read_table(table: Table[Any], folder: Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, dtype="str", keep_default_na=False, lineterminator="\n")
     except FileNotFoundError:
-        raise RecordError(
-            "no such table", where=str(path), remedy="run the pipeline first; it writes results/tables"
-        ) from None
+        remedy = "run the pipeline first; it writes results/<run>/tables"
+        raise RecordError("no such table", where=str(path), remedy=remedy) from None
     except ValueError as error:
         raise RecordError(f"not a CSV table: {error}", where=str(path)) from None
     if list(frame.columns) != list(table.columns):

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hone.analysis.bandwidth import COPY_BANDWIDTHS, read_copy_bandwidths
+from hone.analysis.bandwidth import read_copy_bandwidths
 from hone.analysis.context import Context
 from hone.analysis.paper_numbers import FOLDER, Matcher, PaperNumbers, read_published
 from hone.analysis.provenance import Provenance
@@ -14,6 +14,7 @@ from hone.analysis.run import RunRecords
 from hone.analysis.salient_numbers import read_training_numbers
 from hone.config.settings import Settings
 from hone.files import write_text
+from hone.hardware import GPUS
 from hone.tables.files import read_table, to_frame, write_csv
 from hone.tables.page import markdown, web_page
 from hone.tables.registry import FIGURES, TABLES
@@ -30,14 +31,14 @@ def run_of(
     provenance: Provenance,
     *,
     published_dir: Path = FOLDER,
-    copy_bandwidths: Path = COPY_BANDWIDTHS,
+    gpus: Path = GPUS,
 ) -> Run:
     """A run with what papers printed and GPUs measured; raises ConfigError for an unknown `published_as`."""
     numbers = PaperNumbers(read_published(published_dir))
     numbers.check(settings)
     kernels = {item.name: tuple(item.kernels) for item in records.definitions}
     context = Context(settings, provenance, Matcher(settings, numbers), kernels)
-    return Run(context, records, read_copy_bandwidths(copy_bandwidths), read_training_numbers(published_dir))
+    return Run(context, records, read_copy_bandwidths(gpus), read_training_numbers(published_dir))
 
 
 def make_tables(run: Run, folder: Path, pages_dir: Path) -> None:

@@ -12,9 +12,10 @@ from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import DeviceGraph, Room
 from hone.gnn.device.native import GraphView, address
 from hone.gnn.device.passes import sage_model
-from hone.gnn.device.sampler import DRAWN, DeviceSampler, as_batch
+from hone.gnn.device.sampler import DRAWN, DeviceSampler
 from hone.gnn.sampling import Sampler
 from hone.gnn.seeds import Plan
+from tests.gnn.device.host_batch import as_batch
 from tests.gnn.device.test_sage import BATCH, CLASSES, FANOUTS, Made, off
 from tests.gnn.device.test_sampler import assert_same, sampled
 from tests.gnn.sampling.test_uniform import LEAST, p_values

@@ -14,7 +14,7 @@ from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.padded import HashDropout, PaddedBlock
 from hone.gnn.device.passes import DeviceModel
-from hone.gnn.device.sampler import DeviceSampler, as_batch
+from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.training import DeviceInference
 from hone.gnn.distributed import Ranks
 from hone.gnn.learner import autocast, model_input
@@ -24,6 +24,7 @@ from hone.gnn.seeds import Plan, shuffled
 from hone.gnn.stages import infer, train
 from hone.records import InferenceRun, TrainingRun
 from tests.gnn.blocks import interrupted_after_two_epochs, job
+from tests.gnn.device.host_batch import as_batch
 
 MODELS = [name for name in FAMILIES if name != "sage"]
 FANOUTS, BATCH, HIDDEN, CLASSES = (4, 3, 2), 16, 16, 4

@@ -10,11 +10,12 @@ from hone.config.trainings import Plateau
 from hone.gnn.aggregate import neighbour_mean
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.sage import SagePass
-from hone.gnn.device.sampler import DeviceSampler, as_batch
+from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.weights import Weights
 from hone.gnn.models import build_model
 from hone.gnn.plateau import PlateauRule
 from hone.gnn.seeds import Plan
+from tests.gnn.device.host_batch import as_batch
 
 FANOUTS = (5, 4, 3)
 BATCH, HIDDEN, CLASSES = 24, 16, 4

@@ -6,9 +6,10 @@ import torch
 from hone.config.trainings import MAX_DEVICE_FANOUT
 from hone.errors import ConfigError, MachineError
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
-from hone.gnn.device.sampler import DeviceSampler, as_batch
+from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.sampling import Sampler
 from hone.gnn.seeds import Plan, shuffled
+from tests.gnn.device.host_batch import as_batch
 
 FANOUTS = (5, 4, 3)
 BATCH = 32

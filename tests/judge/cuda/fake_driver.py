@@ -295,7 +295,7 @@ class FakeCuda:
     def get_device_properties(self, _: int) -> Any:
         return SimpleNamespace(
             memory_clock_rate=2_619_000, memory_bus_width=5120, multi_processor_count=132, clock_rate=1_980_000,
-            L2_cache_size=50 << 20,
+            L2_cache_size=50 << 20, name="NVIDIA H100 80GB HBM3", major=9, minor=0,
         )  # fmt: skip
 
     def current_stream(self) -> Any:

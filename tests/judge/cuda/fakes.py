@@ -13,7 +13,7 @@ from hone.records import Protocol
 POISON = -1
 AFTER = -2
 """What the reference leaves in an input that it writes to."""
-GPU = Gpu("GPU-fake", "Fake GPU", "1.0, CUDA 13.0", 80 << 30)
+GPU = Gpu("GPU-fake", "Fake GPU", "1.0, CUDA 13.0", 80 << 30, "9.0")
 TRIP_MS, POLL_MS, IDLE_MS, EMPTY_MS = 0.04, 0.02, 0.03, 0.002
 """The way to a process and back; until the end of a graph is seen; a look at an idle GPU; two events and no work."""
 GATE_MS, STEP_MS, STORE_MS, COPY_MS = 0.0008, 0.0012, 0.05, 0.01
@@ -100,7 +100,8 @@ class ReferenceProcess:
         self.scalars = scalars
         self.cupti = cupti
         self.machine = {
-            "free_bytes": free_bytes, "bandwidth_gbs": bandwidth_gbs, "peak_gflops": 1e6, "l2_bytes": 50 << 20
+            "free_bytes": free_bytes, "bandwidth_gbs": bandwidth_gbs, "l2_bytes": 50 << 20,
+            "name": "NVIDIA H200", "capability": "9.0", "sm_count": 5**3, "clock_khz": 5**9,  # 10^15 a second
         }  # fmt: skip
         self.distributions: list[str] = []
         self.exact_error: float | None = None

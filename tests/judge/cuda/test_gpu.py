@@ -48,6 +48,7 @@ def fake_nvml(uuids, broken=False, reasons=0):
         "nvmlSystemGetDriverVersion": lambda: b"580.95", "nvmlSystemGetCudaDriverVersion": lambda: 13010,
         "nvmlDeviceGetCount": lambda: len(uuids), "nvmlDeviceGetHandleByIndex": lambda index: uuids[index],
         "nvmlDeviceGetUUID": lambda handle: handle, "nvmlDeviceGetName": lambda handle: b"NVIDIA H200",
+        "nvmlDeviceGetCudaComputeCapability": lambda handle: (9, 0),
         "nvmlDeviceGetMemoryInfo": lambda handle: types.SimpleNamespace(total=141 << 30),
         "nvmlDeviceGetHandleByUUID": known, "nvmlDeviceGetCurrentClocksEventReasons": lambda handle: reasons,
         "nvmlDeviceGetClockInfo": lambda handle, kind: {1: 1980, 2: 2619}[kind],
@@ -98,6 +99,7 @@ def test_what_nvml_says_of_a_gpu(machine):
     machine()
     found = visible_gpus()[0]
     assert (found.name, found.driver, found.memory_bytes) == ("NVIDIA H200", "580.95, CUDA 13.1", 141 << 30)
+    assert found.capability == "9.0"
 
 
 @pytest.mark.parametrize("visible", ["", "-1", "7", "GPU-zzzz"])
@@ -145,7 +147,7 @@ HOLDER = """
 import sys, pathlib
 from hone.judge.device.cuda import gpu
 gpu.LOCKS = pathlib.Path(sys.argv[1])
-gpu.visible_gpus = lambda: tuple(gpu.Gpu(uuid, "", "", 0) for uuid in sys.argv[2:])
+gpu.visible_gpus = lambda: tuple(gpu.Gpu(uuid, "", "", 0, "9.0") for uuid in sys.argv[2:])
 with gpu.held_gpu(0.0) as found:
     print(found.uuid, flush=True)
     sys.stdin.read()

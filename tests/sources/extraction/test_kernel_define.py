@@ -15,9 +15,9 @@ from hone.errors import ConfigError, SourceError
 from hone.files import read_records, write_records
 from hone.launcher import signatures
 from hone.records import Definition, Language, Tolerance, Upstream
-from hone.sources.extraction.define import _definition, _workloads, define, definitions_of
+from hone.sources.extraction.define import _definition, _workloads, define
 from hone.sources.extraction.entry import parse_entry
-from hone.sources.extraction.fetch import KernelFile, fetch
+from hone.sources.extraction.fetch import KernelFile, entry_paths, fetch, read_entries
 from studies.operators.upstream_child import WorkloadRun, worst_share
 from tests.sources.extraction.conftest import ENTRY
 
@@ -179,7 +179,7 @@ def test_types_and_in_place_arguments_reach_the_launchers(source):
 
 
 def test_the_miniature_compiles_and_computes_what_its_reference_says(tmp_path):
-    [definition], workloads = definitions_of(MINIATURE, {"own": OWN})
+    [definition], workloads = define(read_entries("miniature", entry_paths(MINIATURE), {"own": OWN}))
     solution = kernel_solution(definition, "upstream")
     [build] = build_all(
         [solution], {definition.name: definition}, store=tmp_path, timeout_s=120, workers=1, progress=False

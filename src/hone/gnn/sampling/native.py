@@ -92,7 +92,6 @@ class NativeBatch(ctypes.Structure):
     cpu_s: float
 
 
-IDS = POINTER(c_int64)
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hone_sampler_config_bytes": (c_int64, []),
     "hone_sampler_batch_bytes": (c_int64, []),

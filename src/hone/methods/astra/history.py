@@ -83,6 +83,12 @@ class History:
         """The last round that has a version."""
         return self.versions[-1].turn
 
+    @property
+    def target(self) -> str:
+        """What the existing kernel was compiled for; empty where it was not."""
+        build = self.versions[0].build
+        return build.target if build is not None else ""
+
     def of_turn(self, turn: int) -> list[Version]:
         """A round's candidates."""
         return [version for version in self.versions if version.turn == turn]

@@ -14,12 +14,13 @@ from typing import Any
 from hone import launcher
 from hone.config.settings import UPSTREAM, Experiment
 from hone.errors import ConfigError
+from hone.hardware import gpu
 from hone.methods.astra.evidence import evidence, failures, overview
 from hone.methods.astra.history import History
 from hone.methods.astra.suite import MOST_WORKLOADS, Limits
 from hone.methods.astra.teams import TEAMS
 from hone.methods.feedback import cut
-from hone.methods.hardware import gpu
+from hone.methods.hardware import facts
 from hone.methods.render import FENCES, LANGUAGE_NAMES
 from hone.methods.templates import Templates
 from hone.records import Answer, Definition, Message, Prompt, Record, Workload
@@ -65,7 +66,7 @@ class RoleRenderer:
         self.name = name
         self.experiment = experiment
         self.team = TEAMS[experiment.method]
-        self.hardware = gpu(experiment.hardware, gpus) if experiment.hardware else None
+        self.hardware = facts(gpu(experiment.hardware, gpus)) if experiment.hardware else []
         self.templates = Templates(prompts)
 
     def testing(self, definition: Definition, visible: Sequence[Workload]) -> Prompt:
@@ -121,6 +122,7 @@ class RoleRenderer:
             **self._base(history.definition, visible, turn),
             "label": start.label,
             "source": start.solution.source,
+            "target": history.target,
             "failures": failures(history, start),
             "evidence": evidence(history, options),
             "overview": overview(history, options),

@@ -133,6 +133,7 @@ def _kept(kernel: SelectedKernel, store: Path) -> Path | None:
 
 def _target(language: Language) -> str:
     """What objects in a language must be for to run here."""
-    from hone.build.toolchain import CUDA_TARGET, cpu_target
+    from hone.build.toolchain import cpu_target
+    from hone.hardware import gpu_here
 
-    return CUDA_TARGET if language is Language.CUDA else cpu_target()
+    return gpu_here().target if language is Language.CUDA else cpu_target()

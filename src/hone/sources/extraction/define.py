@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from hone.config.sources import Package
 from hone.errors import SourceError
 from hone.records import TORCH_BASELINES, Argument, Definition, Tolerance, Workload
 from hone.sources.extraction.entry import Entry, Shape, TensorOrScalar
-from hone.sources.extraction.fetch import LEVEL, KernelFile, entry_paths, read_entries
-from hone.sources.extraction.packages import CACHE
+from hone.sources.extraction.fetch import LEVEL, KernelFile
 from hone.sources.extraction.stand_alone import stand_alone
 from hone.sources.fetch import LOCAL_COMMIT
 from hone.sources.inspect import PROBLEM_TIMEOUT_S
@@ -23,17 +20,6 @@ from hone.sources.workloads import moved_bytes
 DEFAULT_TOLERANCE = Tolerance(atol=1e-4, rtol=1e-4)
 BASE_DTYPE = "float32"
 """Of what `get_inputs` makes; the judge casts it to the workload's."""
-
-
-def definitions_of(
-    folder: Path, packages: Mapping[str, Package], *, source: str = "", cache: Path = CACHE
-) -> tuple[list[Definition], list[Workload]]:
-    """Definitions and workloads of all entries of a folder, whose name is the source's unless one is given.
-
-    Raises SourceError.
-    """
-    files = read_entries(source or folder.name, entry_paths(folder), packages, cache=cache)
-    return define(files)
 
 
 def define(

@@ -24,6 +24,9 @@ enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation = 2 };
 
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline const char* cudaGetErrorString(cudaError_t) { return "none"; }
+inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount };
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) { return *value = 132, cudaSuccess; }
 
 // Memory of a stream, which holds rubbish.
 template <class T>

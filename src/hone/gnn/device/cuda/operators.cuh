@@ -81,7 +81,7 @@ inline void launch_mean_of_states(const Hop& hop, const void* states, int64_t wi
                                   cudaStream_t stream) {
   const int64_t pieces = width / 8, threads = hop.max_dst * pieces;
   int parts_log = 0;  // where there are few rows, several teams share one
-  while ((threads << (parts_log + 1)) <= kResidentThreads && parts_log < kMostPartsLog &&
+  while ((threads << (parts_log + 1)) <= resident_threads() && parts_log < kMostPartsLog &&
          (pieces << (parts_log + 1)) <= kMeanThreads && (2 << parts_log) <= hop.fanout) {
     ++parts_log;
   }
@@ -111,7 +111,7 @@ void launch_gradient_by_groups(const Hop& hop, const int32_t* offsets, const int
 inline void launch_gradient_of_states(const Hop& hop, const int32_t* offsets, const int32_t* readers,
                                       const void* out_gradient, const void* states, int64_t width,
                                       const Dropout& dropout, void* gradient, cudaStream_t stream) {
-  const bool pairs = width % 16 == 0 && hop.max_src * (width / 16) > kResidentThreads / 2;
+  const bool pairs = width % 16 == 0 && hop.max_src * (width / 16) > resident_threads() / 2;
   const auto launch = pairs ? launch_gradient_by_groups<2> : launch_gradient_by_groups<1>;
   launch(hop, offsets, readers, out_gradient, states, width, dropout, gradient, stream);
 }

@@ -5,8 +5,16 @@
 
 namespace hone {
 
-// Threads of these kernels that an H100 or H200 holds at once: 132 multiprocessors, 64 registers for each thread.
-constexpr int64_t kResidentThreads = 132 * 1024;
+// Threads of these kernels that the GPU holds at once: on a multiprocessor 1024, with 64 registers each. Asked once.
+inline int64_t resident_threads() {
+  static const int64_t threads = [] {
+    int device = 0, multiprocessors = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    return int64_t{1024} * multiprocessors;
+  }();
+  return threads;
+}
 
 // Division by what only the host knows, by a multiplication: a division of 32 bits is some twenty instructions. Exact
 // for all below 2^31.

@@ -115,7 +115,10 @@ class ReferenceBase:
         return {
             "free_bytes": free,
             "bandwidth_gbs": 2 * properties.memory_clock_rate * properties.memory_bus_width / 8 / 1e6,
-            "peak_gflops": 4096e-9 * properties.multi_processor_count * properties.clock_rate * 1e3,
+            "name": properties.name,
+            "capability": f"{properties.major}.{properties.minor}",
+            "sm_count": properties.multi_processor_count,
+            "clock_khz": properties.clock_rate,
             "l2_bytes": properties.L2_cache_size,
         }
 

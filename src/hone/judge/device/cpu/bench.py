@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+from hone.errors import on_failure
 from hone.judge.baselines import KernelBaselines
 from hone.judge.case import Case, check_build
 from hone.judge.confinement import Shortfall
@@ -88,14 +89,11 @@ class CpuBench:
         """A process with an existing kernel that was found right; raises Verdict."""
         check_build(case, self._protocol)
         subject = Subject(self._plain, reference.plan, self._protocol, case.solution, case.artifact)
-        try:
+        with on_failure(subject.close):
             subject.load(reference)
             protocol, findings = lenient(self._protocol), Findings()
             stand = CpuStand(reference, subject, protocol, findings)
             Examination(stand, protocol, findings).check(protocol.correctness_trials)
-        except BaseException:
-            subject.close()
-            raise
         return subject
 
     def _plan(self, case: Case) -> Plan:
@@ -110,11 +108,8 @@ class CpuBench:
             self.drop()
             compiles = "torch_compile" in self._baselines
             self._reference = current = Reference(self._torch, plan, self._protocol, compiles=compiles)
-        try:
+        with on_failure(self.drop):
             current.load()
-        except BaseException:
-            self.drop()
-            raise
         return current
 
     def drop(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from hone.errors import on_failure
 from hone.judge.confinement import Confinement
 from hone.judge.device.cpu.arena import Arena, Bytes
 from hone.judge.plan import GIB, Plan
@@ -42,12 +43,9 @@ class Reference:
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles)
         self._spawn = functools.partial(zygote.spawn, "reference", arenas, confinement)
         self._runner: Runner | None = None
-        try:
+        with on_failure(self.close):
             self._runner = self._spawn()
             self._check_speed()
-        except BaseException:
-            self.close()
-            raise
 
     def load(self) -> None:
         """Build the model afresh, so that every solution meets the same state, and write its parameters."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hone.errors import on_failure
 from hone.judge.confinement import Confinement
 from hone.judge.device.cpu.arena import Arena, Bytes
 from hone.judge.device.cpu.reference import SETUP_TIMEOUT_S, Reference
@@ -40,11 +41,8 @@ class Subject:
         readable = (str(artifact),) if artifact else ()
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), readable)
         self._runner: Runner | None = None
-        try:
+        with on_failure(self.close):
             self._runner = zygote.spawn("native" if artifact else "candidate", arenas, confinement)
-        except BaseException:
-            self.close()
-            raise
 
     @property
     def copies_outputs(self) -> bool:

@@ -14,7 +14,6 @@ from typing import Any
 
 CONCURRENT_KERNEL, MEMCPY, MEMSET = 10, 1, 2
 BUFFER_BYTES = 8 << 20
-NO_MORE_RECORDS = 12
 START = {CONCURRENT_KERNEL: 16, MEMCPY: 16, MEMSET: 16}
 """Kind of record -> offset of `start`, which `end` follows; nanoseconds of CUPTI's clock."""
 

@@ -34,6 +34,8 @@ class Gpu:
     driver: str
     """Driver and CUDA version."""
     memory_bytes: int
+    capability: str
+    """Compute capability, such as `9.0`."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ def visible_gpus() -> tuple[Gpu, ...]:
                 _text(pynvml.nvmlDeviceGetName(handle)),
                 driver,
                 int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
+                "{}.{}".format(*pynvml.nvmlDeviceGetCudaComputeCapability(handle)),
             )
             for handle in handles
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
+from hone.errors import on_failure
 from hone.judge.baselines import KernelBaselines
 from hone.judge.case import Case, check_build
 from hone.judge.device.cuda.alone import TimedAlone
@@ -107,16 +108,13 @@ class Kept:
             kernel = case.of_kernel(name)
             check_build(kernel, self._protocol)
             subject = self._start(kernel)
-        try:
+        with on_failure(subject.close):
             subject.attach(reference, own_gate=True)
             subject.load(reference.plan)
             protocol, findings = lenient(self._protocol), Findings()
             trials = DeviceTrials(reference, subject, findings)
             Examination(trials, protocol, findings).check(protocol.correctness_trials)
             DeviceTiming(reference, subject, protocol, trials.scalars).rehearse()
-        except BaseException:
-            subject.close()
-            raise
         return subject
 
     def _new_reference(self, plan: DevicePlan, *, compiles: bool) -> DeviceReference:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
+from hone.errors import on_failure
+from hone.hardware import gpu_like
 from hone.judge.confinement import Confinement
 from hone.judge.device.cuda.plan import DevicePlan, check_memory
 from hone.judge.device.cuda.sets import run_count
@@ -35,7 +37,15 @@ class Device:
     free_bytes: int
     bandwidth_gbs: float
     peak_gflops: float
+    """Of the matrix units on 16-bit numbers."""
     l2_bytes: int
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Self:
+        """From the reference's answer; raises MachineError where the table of GPUs has none like it."""
+        rate = gpu_like(said["name"], said["capability"]).tensor_flops_per_clock_per_sm
+        peak_gflops = rate * 1e-9 * said["sm_count"] * said["clock_khz"] * 1e3
+        return cls(said["free_bytes"], said["bandwidth_gbs"], peak_gflops, said["l2_bytes"])
 
 
 class DeviceReference:
@@ -60,14 +70,11 @@ class DeviceReference:
         """Distributions of values that the reference gave no usable results for."""
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
         self._runner: Runner = zygote.spawn("cuda_reference", {}, confinement)
-        try:
-            self.device = Device(**self._ask({"do": "warm", "tf32": protocol.tf32, "gpu": gpu}, SETUP_TIMEOUT_S))
+        with on_failure(self.close):
+            self.device = Device.of(self._ask({"do": "warm", "tf32": protocol.tf32, "gpu": gpu}, SETUP_TIMEOUT_S))
             check_memory(plan, self.device.free_bytes)
             self.regions = plan.regions(self.device.free_bytes)
             self._load()
-        except BaseException:
-            self.close()
-            raise
 
     def _load(self) -> None:
         answer = self._ask(

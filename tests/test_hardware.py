@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone.errors import ConfigError
-from hone.methods.hardware import FACTS, GPU, gpu, load_gpus
+from hone.errors import ConfigError, MachineError
+from hone.hardware import DEFAULT, GPU, gpu, gpu_here, gpu_like, load_gpus
+from hone.judge.device.cuda import gpu as machine
+from hone.methods.hardware import FACTS, facts
 
-TABLE = Path(__file__).parents[2] / "resources" / "hardware" / "gpus.yaml"
-NAMES = ("L40S", "H100", "H100_PCIe", "A100", "A100_80GB", "L4", "T4", "A10G", "H200", "B200")
+TABLE = Path(__file__).parents[1] / "resources" / "hardware" / "gpus.yaml"
+NAMES = tuple(load_gpus(TABLE))
 
 # Shared memory of an SM and of a block in KB, threads of an SM: CUDA C++ Programming Guide, by compute capability.
 LIMITS = {
@@ -41,7 +43,7 @@ def entry(gpus):
 
 
 def test_table_holds_the_papers_gpus_and_newer_ones(gpus):
-    assert set(NAMES) <= set(gpus)
+    assert {"L40S", "H100", "A100", "L4", "T4", "A10G", "H200", "B200"} <= set(gpus)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,18 +83,77 @@ def test_fp32_rate_needs_a_clock_that_exists(gpus, name):
     assert 1.3 < clock_ghz < 2.6
 
 
-def test_every_fact_but_the_source_has_a_label():
-    assert {field for field, _, _ in FACTS} | {"source"} == set(GPU.model_fields)
+@pytest.mark.parametrize("name", NAMES)
+def test_tensor_rate_is_flops_of_a_clock_at_a_clock_that_exists(gpus, name):
+    one = gpus[name]
+    clock_ghz = one.fp16_tensor_tflops * 1000 / (one.sm_count * one.tensor_flops_per_clock_per_sm)
+    assert 1.2 < clock_ghz < 2.6
+
+
+def test_gpus_of_one_compute_capability_do_as_much_in_a_clock(gpus):
+    found = {(one.compute_capability, one.tensor_flops_per_clock_per_sm) for one in gpus.values()}
+    assert len(found) == len({capability for capability, _ in found})
+
+
+def test_a_measured_copy_is_slower_than_the_memory(gpus):
+    measured = [one for one in gpus.values() if one.copy_bandwidth_gb_per_s is not None]
+    assert measured
+    assert all(one.copy_bandwidth_gb_per_s < one.memory_bandwidth_gb_per_s for one in measured)
+
+
+# ---------------------------------------------------------------------------------------------- this machine's GPU
+
+
+@pytest.mark.parametrize(
+    ("device", "capability", "name"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "8.0", "A100_80GB"),
+        ("NVIDIA A100-PCIE-40GB", "8.0", "A100"),
+        ("NVIDIA H200", "9.0", "H200"),
+        ("NVIDIA H200 NVL", "9.0", "H100"),
+        ("NVIDIA B200", "10.0", "B200"),
+    ],
+)
+def test_a_device_is_found_by_its_name_else_by_its_capability(gpus, monkeypatch, device, capability, name):
+    assert gpu_like(device, capability, TABLE) == gpus[name]
+    seen = machine.Gpu("GPU-1", device, "", 0, capability)
+    monkeypatch.setattr(machine, "visible_gpus", lambda: (seen,))
+    assert gpu_here() == gpus[name]
+
+
+def test_an_unknown_device_is_named_with_what_is_known(monkeypatch):
+    with pytest.raises(
+        MachineError, match=r"'NVIDIA X' with compute capability 12\.0(.|\n)*B200 \(10\.0\)(.|\n)*add an entry"
+    ):
+        gpu_like("NVIDIA X", "12.0", TABLE)
+    monkeypatch.setattr(machine, "visible_gpus", lambda: (machine.Gpu("GPU-1", "NVIDIA X", "", 0, "12.0"),))
+    assert gpu_here() == gpu(DEFAULT)
+
+
+def test_without_a_gpu_the_default_is_built_for(monkeypatch):
+    def none():
+        raise MachineError("no NVIDIA GPU is visible")
+
+    monkeypatch.setattr(machine, "visible_gpus", none)
+    assert gpu_here() == gpu("H200")
+
+
+# ----------------------------------------------------------------------------------------------------- prompts
+
+
+def test_every_fact_that_a_prompt_may_state_has_a_label():
+    unsaid = {"device", "tensor_flops_per_clock_per_sm", "copy_bandwidth_gb_per_s", "source"}
+    assert {field for field, _, _ in FACTS} | unsaid == set(GPU.model_fields)
 
 
 def test_facts_carry_units_and_leave_out_what_is_absent():
-    facts = dict(gpu("T4", TABLE).facts())
-    assert facts["Memory bandwidth"] == "320 GB/s"
-    assert facts["FP32 peak"] == "8.1 TFLOP/s"
-    assert facts["Compute capability"] == "7.5"
-    assert not any("TF32" in label or "FP8" in label for label in facts)
-    assert dict(gpu("A10G", TABLE).facts())["FP32 peak"] == "35 TFLOP/s"
-    assert all("None" not in value for name in NAMES for _, value in gpu(name, TABLE).facts())
+    said = dict(facts(gpu("T4", TABLE)))
+    assert said["Memory bandwidth"] == "320 GB/s"
+    assert said["FP32 peak"] == "8.1 TFLOP/s"
+    assert said["Compute capability"] == "7.5"
+    assert not any("TF32" in label or "FP8" in label for label in said)
+    assert dict(facts(gpu("A10G", TABLE)))["FP32 peak"] == "35 TFLOP/s"
+    assert all("None" not in value for name in NAMES for _, value in facts(gpu(name, TABLE)))
 
 
 def test_unknown_name_suggests_the_nearest():
