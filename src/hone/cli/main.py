@@ -15,6 +15,7 @@ import typer
 from hone.cli.operators import app as operators
 from hone.cli.options import DEFAULT_CONFIG, RUN, ConfigFile, in_run, run_app
 from hone.cli.screen import screen
+from hone.cli.site import site, view
 from hone.cli.status import status
 from hone.runs import DEFAULT_RUN, RESULTS
 
@@ -254,6 +255,10 @@ def show(
     from hone.tables.show import show as show_tables
 
     show_tables(RESULTS / run / "tables")
+
+
+app.command(rich_help_panel=RUNS)(view)
+app.command(rich_help_panel=RUNS)(site)
 
 
 @app.command(rich_help_panel=RUNS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -67,10 +68,10 @@ class AnswerPages:
 
     def _speeds(self, entry: Entry) -> dict[str, Any]:
         names = ("speedup", "speedup_low", "speedup_high", "baseline_ms", "credited", "as_published")
-        found = {}
+        found: dict[str, Any] = {}
         for baseline in self._site.settings.baselines:
-            cells = {name: entry.cells.get(f"{name}_{baseline}") for name in names}
-            if cells["speedup"] is not None and cells["speedup"] == cells["speedup"]:  # noqa: PLR0124  NaN
+            cells = {name: entry.cells.get(f"{name}_{baseline}", math.nan) for name in names}
+            if not math.isnan(cells["speedup"]):
                 found[baseline] = cells
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,7 +85,7 @@ def _place(trajectory: Trajectory, turn: int, sample: int) -> Place:
 
 
 def _outcome(site: SiteRun, version: Version) -> dict[str, Any]:
-    """As the frame has it; the speedup over the existing kernel is over the workloads that this kernel itself passes."""
+    """As the frame has it; speedups over the existing kernel count the workloads that this kernel itself passes."""
     verdicts = version.verdicts
     status = verdicts.status if version.solution else version.missing
     traces = [trace for _, trace in verdicts.pairs if trace is not None]
@@ -106,7 +106,7 @@ def _differs(site: SiteRun, place: Place) -> bool:
     return any(item.record.prompt_differs for item in site.answers.get(place[:4], ()))
 
 
-def as_columns(found: list[Entry], baselines: list[str]) -> dict[str, Any]:
+def as_columns(found: Sequence[Entry], baselines: Sequence[str]) -> dict[str, Any]:
     """All entries as columns: names of few different values as codes, and numbers as they are.
 
     `{"rows": 2, "texts": {"model": {"values": ["a"], "codes": [0, 0]}}, "numbers": {"turn": [0, 1]}, …}`
@@ -115,7 +115,7 @@ def as_columns(found: list[Entry], baselines: list[str]) -> dict[str, Any]:
     cells = [{**entry.cells, "id": entry.id} for entry in found]
     return {
         "rows": len(found),
-        "baselines": baselines,
+        "baselines": list(baselines),
         "texts": {name: _coded([str(row.get(name, "")) for row in cells]) for name in TEXTS},
         "numbers": {name: [_number(row.get(name)) for row in cells] for name in (*NUMBERS, *speeds)},
         "flags": {name: [int(bool(row.get(name))) for row in cells] for name in FLAGS},

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from hone.config.settings import UPSTREAM
 from hone.site.entries import Entry
 from hone.site.run import page_id
 
@@ -19,7 +20,9 @@ def trees(found: Sequence[Entry], baselines: Sequence[str]) -> list[dict[str, An
 
 
 def _tree(key: tuple[str, ...], group: Sequence[Entry], baselines: Sequence[str]) -> dict[str, Any]:
-    baseline = next((name for name in baselines if any(_known(_credited(item, name)) for item in group)), baselines[0])
+    # Rounds improve an existing kernel: it is what they are measured against.
+    order = sorted(baselines, key=lambda name: name != UPSTREAM)
+    baseline = next((name for name in order if any(_known(_credited(item, name)) for item in group)), baselines[0])
     index = {entry.place: number for number, entry in enumerate(group)}
     nodes = [_node(entry, index.get(entry.parent) if entry.parent else None, baseline) for entry in group]
     return {

@@ -57,7 +57,7 @@ def write_problems(site: SiteRun, put: Put) -> list[dict[str, Any]]:
 
 def _unsupported(name: str, reason: str) -> dict[str, Any]:
     return {
-        **{"id": "", "name": name, "source": name.split("/")[0], "level": None, "number": None},
+        **{"id": "", "name": name, "source": name.split("/", maxsplit=1)[0], "level": None, "number": None},
         **{"title": name.rsplit("/", 1)[-1], "workloads": 0, "sound": True, "reason": reason},
     }
 

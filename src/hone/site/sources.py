@@ -6,9 +6,8 @@ import difflib
 from functools import lru_cache
 from typing import Any
 
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
-from pygments.token import STANDARD_TYPES, Token
+from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+from pygments.token import STANDARD_TYPES, Token  # type: ignore[import-untyped]
 
 from hone.records import Language
 
@@ -47,7 +46,7 @@ def _append(line: Line, name: str, part: str) -> None:
 
 
 @lru_cache
-def _lexer(name: str) -> Lexer:
+def _lexer(name: str) -> Any:
     return get_lexer_by_name(name, stripnl=False, ensurenl=False)
 
 
@@ -56,7 +55,7 @@ def _class_of(kind: Any) -> str:
     while kind not in STANDARD_TYPES:
         kind = kind.parent
     # White space has a class of its own, which no style colours.
-    return "" if kind in Token.Text else STANDARD_TYPES[kind]
+    return "" if kind in Token.Text else str(STANDARD_TYPES[kind])
 
 
 def opcodes(before: str, after: str) -> list[list[Any]]:

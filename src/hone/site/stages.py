@@ -77,9 +77,7 @@ def _write_pairs(writer: Writer, found: Sequence[Entry], name: str, site: SiteRu
     writer.put("compare", {"sides": [side.shown() for side in known], "pairs": rows})
 
 
-def _write_tables(
-    writer: Writer, known: Sequence[ReadTable], answers: Mapping[str, str], site: SiteRun | None
-) -> None:
+def _write_tables(writer: Writer, known: Sequence[ReadTable], answers: Mapping[str, str], site: SiteRun | None) -> None:
     data: dict[str, dict[str, Any]] = {table.name: as_data(table, answers) for table in known}
     for table in known:
         writer.put(f"tables/{table.name}", data[table.name])

@@ -10,8 +10,8 @@
       answer.solution ? hone.load(answer.solution.text) : null, answer.against ? hone.load(answer.against.text) : null]);
     if (!fresh()) return;
     hone.title(hone.shortName(answer.definition));
-    content.replaceChildren(head(answer), hone.summary(answer), h("nav", { class: "local", "aria-label": "Parts of this page" }, jumps()),
-      sources(answer, own, before, state), hone.verdictSection(answer), hone.timingSection(answer, state),
+    hone.fill(content, head(answer), hone.summary(answer), h("nav", { class: "local", "aria-label": "Parts of this page" }, jumps()),
+      sources(answer, own, before, state), hone.verdictSection(answer, state), hone.timingSection(answer, state),
       hone.talkSection(answer), hone.buildSection(answer), again(answer), hone.recordSection(answer));
   });
 
@@ -41,7 +41,7 @@
     const change = before ? count(answer.against.opcodes) : null;
     section.append(
       h("div", { class: "switch", role: "group", "aria-label": "View of the source" }, views.map(([name, text]) => h("button", {
-        type: "button", "aria-pressed": String(name === chosen), "data-view": name, onclick: () => hone.change({ view: name }) }, text))),
+        type: "button", id: `view-${name}`, "aria-pressed": String(name === chosen), onclick: () => hone.change({ view: name }) }, text))),
       before ? h("p", { class: "quiet" }, "Beside ", answer.against.answer
         ? h("a", { href: hone.address("answer", { id: answer.against.answer }) }, answer.against.name) : answer.against.name,
       `: ${change.added} lines added, ${change.removed} removed.`) : null,

@@ -21,12 +21,10 @@
       onchange: () => hone.change({ q: search.value }) });
     filters.push(h("label", { class: "filter", for: "q" }, h("span", {}, "Search"), search));
     const shown = rows.filter((row) => fits(row, state));
-    const focused = document.activeElement?.id;
-    content.replaceChildren(h("div", { class: "filters" }, filters),
+    hone.fill(content, h("div", { class: "filters" }, filters),
       h("p", { class: "quiet", role: "status" }, `${shown.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} answers`,
         Object.keys(state).length ? [" · ", h("a", { href: "answers.html#" }, "show all")] : null),
       hone.table(columns(baseline), shown, { label: "Answers", searching: false, order: [] }));
-    if (focused) document.getElementById(focused)?.focus();
   });
 
   function fits(row, state) {

@@ -6,7 +6,7 @@
   hone.page(async (state, content, fresh) => {
     const { sides, pairs } = await hone.load("compare");
     if (!fresh()) return;
-    if (!pairs.length) { content.replaceChildren(h("p", {}, "No two sides of this run were asked the same problems.")); return; }
+    if (!pairs.length) { hone.fill(content, h("p", {}, "No two sides of this run were asked the same problems.")); return; }
     const byKey = new Map(sides.map((side) => [side.key, side]));
     const runs = new Set(sides.map((side) => side.run));
     const full = (side) => `${runs.size > 1 ? `${side.run}: ` : ""}${name(side)} (over ${hone.words(side.baseline)})`;
@@ -17,14 +17,13 @@
     const data = await hone.load(pair.file);
     if (!fresh()) return;
     const turned = data.sides[0] !== first;
-    const focused = document.activeElement?.id;
-    content.replaceChildren(
+    hone.fill(content, 
       h("div", { class: "filters" },
         hone.select("a", "First", sides.filter((side) => partners(side.key).length).map((side) => [side.key, full(side)]), first),
         hone.select("b", "Second", partners(first).map((key) => [key, full(byKey.get(key))]), second)),
       figures(data, turned), plot(data, turned, [byKey.get(first), byKey.get(second)]), problems(data, turned, [byKey.get(first), byKey.get(second)]));
-    if (focused) document.getElementById(focused)?.focus();
   });
+  const axis = (which, side) => hone.plain(`${which}: ${side.model.length > 34 ? `${side.model.slice(0, 33)}…` : side.model}`);
   const swap = (values, turned) => (turned ? [values[1], values[0]] : values);
 
   function figures(data, turned) {
@@ -39,18 +38,18 @@
   function plot(data, turned, sides) {
     const both = data.problems.filter((item) => item.best.every(hone.isNumber));
     if (!both.length) return h("p", { class: "quiet" }, "No problem has a credited time on both sides.");
-    return h("section", {}, h("h2", {}, "Best speedups, problem by problem"), hone.plot("Best speedup of the first side against that of the second", () => {
+    return h("section", {}, h("h2", {}, "Best speedups, problem by problem"), h("div", { class: "narrow" }, hone.plot("Best speedup of the first side against that of the second", () => {
       const points = both.map((item) => swap(item.best, turned));
       const ends = [Math.min(...points.flat()) / 1.3, Math.max(...points.flat()) * 1.3];
       return { data: [
         { x: ends, y: ends, mode: "lines", line: { dash: "dot", width: 1, color: hone.colour(7) }, hoverinfo: "skip", showlegend: false },
         { x: points.map(([x]) => x), y: points.map(([, y]) => y), text: both.map((item) => hone.plain(hone.shortName(item.name))), mode: "markers", marker: { size: 9, color: hone.colour(0) }, showlegend: false, hovertemplate: "%{text}<br>%{x:.3g}× and %{y:.3g}×<extra></extra>" }],
-      layout: { xaxis: { type: "log", title: { text: hone.plain(name(sides[0])) } }, yaxis: { type: "log", title: { text: hone.plain(name(sides[1])) } } } };
-    }, { height: 380 }));
+      layout: { xaxis: { type: "log", title: axis("first", sides[0]) }, yaxis: { type: "log", title: axis("second", sides[1]) } } };
+    }, { height: 420 })));
   }
   function problems(data, turned, sides) {
     const value = (item, at) => swap(item.best, turned)[at];
-    const show = (item, at) => { const found = value(item, at); return hone.isNumber(found) ? hone.times(found) : h("span", { class: "quiet" }, found); };
+    const show = (item, at) => { const found = value(item, at); return h("a", { href: hone.address("answers", { definition: item.name, experiment: sides[at].experiment, model: sides[at].model }) }, hone.isNumber(found) ? hone.times(found) : found); };
     return h("section", {}, h("h2", {}, "Problems"), hone.table([
       { title: "Problem", value: (row) => row.name, show: (row) => h("a", { href: hone.address("problem", { id: row.id }) }, hone.shortName(row.name)) },
       { title: name(sides[0]), number: true, value: (row) => value(row, 0), show: (row) => show(row, 0) },

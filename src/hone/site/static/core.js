@@ -69,11 +69,13 @@ const hone = (() => {
     const run = async () => {
       const mine = ++turn;
       const fresh = () => mine === turn;
+      const focused = document.activeElement?.id;
       try { await render(state(), content, fresh); }
       catch (error) {
         if (fresh()) content.replaceChildren(h("p", { class: "warning", role: "alert" }, String(error.message || error)));
         console.error(error);
       }
+      if (fresh() && focused && document.activeElement === document.body) document.getElementById(focused)?.focus();
       if (fresh()) document.body.dataset.ready = String(mine);
     };
     addEventListener("hashchange", run);
@@ -83,6 +85,8 @@ const hone = (() => {
     document.title = `${text} · ${document.title.split(" · ").slice(-2).join(" · ")}`;
     document.getElementById("title").replaceChildren(...(node ? [node] : [text]));
   }
+
+  const fill = (element, ...parts) => element.replaceChildren(...parts.flat(Infinity).filter((part) => part !== null && part !== undefined && part !== ""));
 
   const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
   function number(value, digits = 3) {
@@ -160,7 +164,8 @@ const hone = (() => {
     return Array.from({ length: table.rows }, (_, index) => at(index));
   }
 
+  document.querySelector("nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
   document.getElementById("skip").addEventListener("click", () => document.getElementById("main").focus());
-  return { put, load, library, h, state, address, change, isId, page, title, isNumber, number, percent, times, ms, bytes,
+  return { put, load, library, h, fill, state, address, change, isId, page, title, isNumber, number, percent, times, ms, bytes,
     words, shortName, badge, long, copyable, details, record, select, unpack };
 })();

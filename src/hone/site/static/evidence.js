@@ -5,6 +5,9 @@
   const fact = (name, ...value) => (value.flat().some((item) => item !== null && item !== undefined && item !== "") ? [h("dt", {}, name), h("dd", {}, value)] : []);
   const join = (values) => (values && values.length ? values.map(hone.words).join(", ") : "");
 
+  // A number leads to the records that it comes from.
+  const jump = (number, text) => h("button", { type: "button", title: "Show its records", onclick: () => document.getElementById("records").scrollIntoView({ behavior: "smooth" }) }, h("strong", {}, number), text);
+
   hone.categoryOf = (status) => ({ passed: "correct", not_judged: "unresolved", machine_error: "unresolved", missing: "unresolved", no_code: "no_code" }[status] || "wrong");
 
   hone.summary = (answer) => {
@@ -14,31 +17,32 @@
         h("span", {}, answer.said)),
       answer.findings.map(({ name, said }) => h("p", { class: "warning", role: "note" }, h("strong", {}, hone.words(name)), ": ", said, " The time is shown and earns no speedup.")),
       h("ul", { class: "figures" },
-        speeds.map(([baseline, cells]) => h("li", {}, h("strong", {}, hone.times(cells.speedup)), ` ${hone.words(baseline)}`,
-          h("small", {}, hone.isNumber(cells.speedup_low) ? `${hone.number(cells.speedup_low)} to ${hone.number(cells.speedup_high)}` : `over ${answer.measured_on}`))),
-        hone.isNumber(answer.latency_ms) ? h("li", {}, h("strong", {}, hone.number(answer.latency_ms, 4)), " ms", h("small", {}, "median of its runs")) : null,
-        answer.claim && hone.isNumber(answer.claim.record.speedup) ? h("li", {}, h("strong", {}, hone.times(answer.claim.record.speedup)), " claimed", h("small", {}, answer.claim.record.archive)) : null));
+        speeds.map(([baseline, cells]) => h("li", {}, jump(hone.times(cells.speedup), ` over ${hone.words(baseline)}`),
+          h("small", {}, hone.isNumber(cells.speedup_low) ? `interval ${hone.number(cells.speedup_low)} to ${hone.number(cells.speedup_high)}` : `mean over ${answer.measured_on}`))),
+        hone.isNumber(answer.latency_ms) ? h("li", {}, jump(`${hone.number(answer.latency_ms, 4)} ms`, " a run"), h("small", {}, answer.verdicts.length > 1 ? "mean over workloads" : "median of its samples")) : null,
+        answer.claim && hone.isNumber(answer.claim.record.speedup) ? h("li", {}, jump(hone.times(answer.claim.record.speedup), " claimed"), h("small", {}, answer.claim.record.archive)) : null));
   };
 
-  hone.verdictSection = (answer) => {
+  hone.verdictSection = (answer, state) => {
     const section = h("section", { id: "verdict" }, h("h2", {}, "Verdict"));
     if (answer.detail && answer.status !== "passed") section.append(hone.long(answer.detail, { label: "Why" }));
     if (!answer.verdicts.length) { section.append(h("p", { class: "quiet" }, "No verdict stands in the records.")); return section; }
-    if (answer.verdicts.length > 1) section.append(workloads(answer));
-    else section.append(audit(answer.verdicts[0]));
+    const chosen = answer.verdicts[Number(state.workload)] || answer.verdicts[0];
+    if (answer.verdicts.length > 1) section.append(workloads(answer, chosen, state), h("h3", {}, `How it was judged on ${nameOf(chosen)}`));
+    section.append(audit(chosen));
     return section;
   };
-  function workloads(answer) {
+  const nameOf = (item) => (item.workload ? item.workload.name : item.record.workload.slice(0, 12));
+  function workloads(answer, chosen, state) {
     const baselines = [...new Set(answer.verdicts.flatMap((item) => Object.keys(item.speedups)))];
     return h("div", {}, h("div", { class: "scroll" }, h("table", { class: "board" },
       h("thead", {}, h("tr", {}, ["Workload", "Set", "Verdict", "Time in ms", ...baselines.map((name) => `Over ${hone.words(name)}`)].map((text, at) => h("th", { scope: "col", class: at > 2 ? "number" : null }, text)))),
-      h("tbody", {}, answer.verdicts.map((item) => h("tr", {},
-        h("th", { scope: "row" }, item.workload ? item.workload.name : item.record.workload.slice(0, 12), h("small", {}, item.workload ? sizes(item.workload) : "")),
+      h("tbody", {}, answer.verdicts.map((item, at) => h("tr", { class: item === chosen ? "chosen" : null },
+        h("th", { scope: "row" }, h("a", { href: hone.address("answer", { ...state, workload: at }), "aria-current": item === chosen ? "true" : null }, nameOf(item)), h("small", {}, item.workload ? sizes(item.workload) : "")),
         h("td", { class: "quiet" }, item.set, item.workload?.held_out ? h("small", {}, "held out") : null),
         h("td", {}, hone.badge(item.record.status, hone.categoryOf(item.record.status))),
         h("td", { class: "number" }, hone.number(item.latency_ms, 4)),
-        baselines.map((name) => h("td", { class: "number" }, hone.times(item.speedups[name])))))))),
-    answer.verdicts.map((item) => hone.details(["How it was judged: ", item.workload ? item.workload.name : item.record.workload.slice(0, 12), " ", h("span", { class: "quiet" }, item.set)], () => audit(item))));
+        baselines.map((name) => h("td", { class: "number" }, hone.times(item.speedups[name])))))))));
   }
   const sizes = (workload) => [...Object.entries(workload.axes).map(([name, value]) => `${name} ${value}`), workload.dtype].join(", ");
   hone.sizes = sizes;
@@ -71,9 +75,10 @@
     const section = h("section", { id: "timing" }, h("h2", {}, "Timing"));
     const timed = answer.verdicts.filter((item) => item.record.performance);
     if (!timed.length) { section.append(h("p", { class: "quiet" }, "No times were taken.")); return section; }
-    const chosen = timed[Number(state.workload)] || timed[0];
+    const asked = answer.verdicts[Number(state.workload)];
+    const chosen = timed.includes(asked) ? asked : timed[0];
     if (timed.length > 1) section.append(h("div", { class: "filters" }, hone.select("workload", "Workload",
-      timed.map((item, at) => [at, `${item.workload?.name || item.record.workload.slice(0, 12)} (${item.set})`]), timed.indexOf(chosen))));
+      timed.map((item) => [answer.verdicts.indexOf(item), `${nameOf(item)} (${item.set})`]), answer.verdicts.indexOf(chosen))));
     const { solution, baselines } = chosen.record.performance;
     const sides = [["this answer", solution], ...Object.entries(baselines)];
     section.append(
@@ -84,7 +89,7 @@
             marker: { color: hone.colour(at), size: 6, opacity: 0.75 }, hovertemplate: "%{y:.4g} ms, sample %{x}<extra>%{fullData.name}</extra>" },
           { x: [1, timing.samples_ms.length], y: [timing.latency_ms, timing.latency_ms], mode: "lines", legendgroup: name, showlegend: false, hoverinfo: "skip", line: { color: hone.colour(at), width: 1.5 } },
         ]),
-        layout: { xaxis: { title: { text: "sample" } }, yaxis: { title: { text: "ms" }, rangemode: "tozero" } },
+        layout: { xaxis: { title: "sample" }, yaxis: { title: "ms", rangemode: "tozero" } },
       })),
       hone.details("The samples as numbers", () => h("dl", { class: "facts wide" }, sides.map(([name, timing]) =>
         fact(hone.words(name), `median ${hone.number(timing.latency_ms, 4)} ms: `, h("span", { class: "mono" }, timing.samples_ms.map((value) => hone.number(value, 4)).join(" ")))))));

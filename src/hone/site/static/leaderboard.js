@@ -13,13 +13,11 @@
   hone.page(async (state, content, fresh) => {
     const [curves, answers] = await Promise.all([hone.load("leaderboard"), hone.load("answers")]);
     if (!fresh()) return;
-    if (!curves.length && !answers.rows) { content.replaceChildren(h("p", {}, "No model was asked in this run. See ", h("a", { href: "tables.html" }, "all tables"), ".")); return; }
+    if (!curves.length && !answers.rows) { hone.fill(content, h("p", {}, "No model was asked in this run. See ", h("a", { href: "tables.html" }, "all tables"), ".")); return; }
     const parts = [];
     if (curves.length) parts.push(...board(curves, state));
     if (answers.rows) parts.push(others(hone.unpack(answers), curves));
-    const focused = document.activeElement?.id;
-    content.replaceChildren(...parts);
-    if (focused) document.getElementById(focused)?.focus();
+    hone.fill(content, ...parts);
   });
 
   function board(curves, state) {
@@ -105,12 +103,12 @@
         data: shown.filter((row) => row.level === level).map((row) => {
           const colour = hone.colour(models.indexOf(`${row.model}, ${row.experiment}`));
           return { x: row.points.map((item) => item.p), y: row.points.map((item) => item.value), mode: "lines+markers",
-            name: `${row.model}, ${row.experiment}`, line: { color: colour, shape: "hv" }, marker: { color: colour, size: 6 },
+            name: `${row.model}, ${row.experiment}`, line: { color: colour }, marker: { color: colour, size: 6 },
             error_y: { type: "data", symmetric: false, array: row.points.map((item) => item.high - item.value),
               arrayminus: row.points.map((item) => item.value - item.low), thickness: 1, width: 3, color: colour },
             hovertemplate: "p = %{x}: %{y:.0%}<extra>%{fullData.name}</extra>" };
         }),
-        layout: { xaxis: { title: { text: "p" } }, yaxis: { title: { text: "share of problems" }, range: [-0.03, 1.03], tickformat: ".0%" }, legend: { orientation: "h", y: -0.3 } },
+        layout: { xaxis: { title: "p" }, yaxis: { title: "share of problems", range: [-0.03, 1.03], tickformat: ".0%" } },
       }))));
     return h("section", {}, h("h2", {}, "Over all thresholds"), h("div", { class: "plots" }, boxes));
   }

@@ -10,16 +10,15 @@
     const draw = () => {
       const { data, layout } = build();
       const axis = { gridcolor: style("--line"), zerolinecolor: style("--line-strong"), linecolor: style("--line-strong"),
-        automargin: true, title: { standoff: 8 } };
+        automargin: true, };
       const full = {
-        height, margin: { l: 56, r: 16, t: 12, b: 44 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+        height, margin: { l: 56, r: 18, t: legend(data, layout) ? 44 : 14, b: 46 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
         font: { family: style("--font"), size: 13, color: style("--ink-2") }, hovermode: "closest",
         colorway: Array.from({ length: 8 }, (_, index) => hone.colour(index)),
-        legend: { orientation: "h", y: -0.22, x: 0 }, ...layout,
+        legend: { orientation: "h", yref: "container", y: 0.985, yanchor: "top", x: 0, font: { size: 12.5 } }, ...layout,
         hoverlabel: { bgcolor: style("--panel"), bordercolor: style("--line-strong"), font: { color: style("--ink") } },
       };
-      for (const name of Object.keys(full)) if (/^[xy]axis\d*$/.test(name)) full[name] = { ...axis, ...full[name] };
-      full.xaxis ??= axis; full.yaxis ??= axis;
+      for (const name of Object.keys(full)) if (/^[xy]axis\d*$/.test(name)) full[name] = { ...axis, ...full[name], title: { text: full[name].title, standoff: 8, font: { size: 13 } } };
       // Text of models and configs reaches Plotly as plain text: it reads a small markup of its own.
       Plotly.react(element, data.map((trace) => ({ ...trace, name: plain(trace.name) })), full,
         { responsive: true, displaylogo: false, displayModeBar: false });
@@ -32,6 +31,7 @@
     });
     return element;
   };
+  const legend = (data, layout) => layout.showlegend !== false && data.filter((trace) => trace.showlegend !== false).length > 1;
   const plain = (text) => (text === undefined ? undefined : String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;"));
   hone.plain = plain;
   addEventListener("themechange", () => drawn.forEach((draw) => { try { draw(); } catch { /* its page is gone */ } }));

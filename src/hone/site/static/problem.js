@@ -8,7 +8,7 @@
     if (!fresh()) return;
     hone.title(hone.words(problem.title));
     const rows = hone.unpack(table).filter((row) => row.definition === problem.name);
-    content.replaceChildren(
+    hone.fill(content, 
       h("p", { class: "lead" }, `${problem.source}, level ${problem.level}, number ${problem.number} · `, h("code", {}, problem.name)),
       problem.soundness.map((flag) => h("p", { class: "warning", role: "note" }, h("strong", {}, hone.words(flag.flag)), `: ${flag.detail} `, h("span", { class: "quiet" }, flag.source))),
       h("dl", { class: "facts wide" },

@@ -14,7 +14,7 @@
     const of = (row) => counts.get(row.name) || { n: 0, correct: 0 };
     const sources = [...new Set(problems.map((row) => row.source))];
     const shown = problems.filter((row) => !state.source || row.source === state.source);
-    content.replaceChildren(
+    hone.fill(content, 
       sources.length > 1 ? h("div", { class: "filters" }, hone.select("source", "Source", sources, state.source || "", { all: "all" })) : "",
       shown.length ? hone.table([
         { title: "Problem", value: (row) => row.title, show: (row) => (row.id ? h("a", { href: hone.address("problem", { id: row.id }) }, hone.words(row.title)) : hone.words(row.title)) },

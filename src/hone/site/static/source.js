@@ -65,7 +65,8 @@
     }
     flush();
     const head = wide ? h("thead", {}, h("tr", {}, h("th", { colspan: 2, scope: "col" }, names[0]), h("th", { colspan: 2, scope: "col" }, names[1]))) : null;
+    const widths = wide ? h("colgroup", {}, ["at", "", "at", ""].map((name) => h("col", { class: name || null }))) : null;
     return h("div", { class: "source-box", tabindex: "0", role: "region", "aria-label": `Difference between ${names[0]} and ${names[1]}` },
-      h("table", { class: `source difference${wide ? " wide" : ""}` }, head, body));
+      h("table", { class: `source difference${wide ? " wide" : ""}` }, widths, head, body));
   };
 })();

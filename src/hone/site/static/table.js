@@ -32,7 +32,7 @@ hone.table = (columns, rows, { order = [], label = "", size = 50, searching = tr
     paging: rows.length > size,
     info: rows.length > size,
     lengthChange: false,
-    layout: { topStart: null, topEnd: searching && rows.length > 8 ? "search" : null, bottomStart: "info", bottomEnd: "paging" },
+    layout: { topStart: null, topEnd: searching && rows.length > 8 ? "search" : null, bottomStart: rows.length > size ? "info" : null, bottomEnd: rows.length > size ? "paging" : null },
     language: { search: "Search", emptyTable: "No rows.", zeroRecords: "No row fits.", info: "_START_ to _END_ of _TOTAL_",
       infoEmpty: "", infoFiltered: "(of _MAX_)" },
   });

@@ -8,14 +8,14 @@
     const chosen = all.find((item) => item.name === state.name);
     if (!chosen) {
       hone.title("Tables");
-      content.replaceChildren(h("ul", { class: "grid" }, all.map((item) => h("li", {}, h("a", { href: hone.address("tables", { name: item.name }) }, item.title), h("span", { class: "quiet" }, " ", h("code", {}, item.name))))));
+      hone.fill(content, h("ul", { class: "grid" }, all.map((item) => h("li", {}, h("a", { href: hone.address("tables", { name: item.name }) }, item.title), h("span", { class: "quiet" }, " ", h("code", {}, item.name))))));
       return;
     }
     const table = await hone.load(`tables/${chosen.name}`);
     if (!fresh()) return;
     hone.title(table.title);
     const whole = state.columns === "all";
-    content.replaceChildren(
+    hone.fill(content, 
       table.said ? h("p", { class: "lead" }, table.said.replaceAll("`", "")) : "",
       table.caption ? h("p", {}, table.caption.replaceAll("`", "").replaceAll("*", "")) : "",
       h("p", {}, h("a", { href: "tables.html#" }, "All tables"), " · ", h("a", { href: table.file, download: "" }, "CSV"), " · ",

@@ -5,11 +5,11 @@
   hone.page(async (state, content, fresh) => {
     const all = await hone.load("trajectories");
     if (!fresh()) return;
-    if (!all.length) { content.replaceChildren(h("p", {}, "No experiment of this run has several turns.")); return; }
+    if (!all.length) { hone.fill(content, h("p", {}, "No experiment of this run has several turns.")); return; }
     const names = (name) => [...new Set(all.map((item) => item[name]))];
     const shown = all.filter((item) => ["experiment", "model"].every((name) => !state[name] || item[name] === state[name]));
     const last = (item) => item.best.at(-1);
-    content.replaceChildren(
+    hone.fill(content, 
       h("div", { class: "filters" }, hone.select("experiment", "Experiment", names("experiment"), state.experiment || "", { all: "all" }), hone.select("model", "Model", names("model"), state.model || "", { all: "all" })),
       hone.table([
         { title: "Problem", value: (row) => row.definition, show: (row) => h("a", { href: hone.address("trajectory", { id: row.id }) }, hone.shortName(row.definition)) },

@@ -9,7 +9,7 @@
     if (!fresh()) return;
     if (!item) throw new Error("There is no such trajectory in this site.");
     hone.title(hone.shortName(item.definition));
-    content.replaceChildren(
+    hone.fill(content, 
       h("p", { class: "lead" }, `${item.model} in ${item.experiment} · ${hone.words(item.method)} · `, h("a", { href: hone.address("problem", { id: item.problem_id }) }, "problem")),
       h("section", {}, h("h2", {}, "Turns"), h("div", { class: "scroll tree-box", tabindex: "0", role: "region", "aria-label": "Tree of answers" }, tree(item)),
         h("p", { class: "quiet" }, "A line leads from the answer that a turn started from. A ring marks the answer with which the best so far was reached.")),
@@ -63,7 +63,7 @@
         { x: item.best.map((_, turn) => turn), y: item.best, mode: "lines", line: { shape: "hv", width: 2.5, color: hone.colour(0) }, name: "best so far", hovertemplate: "%{y:.3g}×<extra>best up to turn %{x}</extra>" },
         { x: timed.map((node) => node.turn), y: timed.map((node) => node.speedup), mode: "markers", marker: { size: 9, color: hone.colour(1), symbol: timed.map((node) => (node.findings ? "x" : "circle")) }, name: "answers", hovertemplate: "%{y:.3g}×, turn %{x}<extra></extra>" },
       ],
-      layout: { xaxis: { title: { text: "turn" }, dtick: 1 }, yaxis: { title: { text: `speedup over ${hone.words(item.baseline)}` }, rangemode: "tozero" } },
+      layout: { xaxis: { title: "turn", dtick: 1 }, yaxis: { title: `speedup over ${hone.words(item.baseline)}`, rangemode: "tozero" } },
     }));
   }
 })();
