@@ -76,7 +76,7 @@ const hone = (() => {
         console.error(error);
       }
       if (fresh() && focused && document.activeElement === document.body) document.getElementById(focused)?.focus();
-      if (fresh()) document.body.dataset.ready = String(mine);
+      if (fresh()) { document.body.dataset.ready = String(mine); performance.mark("ready"); }
     };
     addEventListener("hashchange", run);
     run();
