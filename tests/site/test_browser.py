@@ -138,7 +138,8 @@ def test_a_hostile_answer_is_text(browser, base, rows):
 def test_a_script_in_the_page_would_not_run(browser, base):
     browser.open(f"{base}index.html")
     browser.run(
-        "const made = document.createElement('script'); made.textContent = 'window.injected = 1'; document.body.append(made)"
+        "const made = document.createElement('script'); made.textContent = 'window.injected = 1'; "
+        "document.body.append(made)"
     )
     assert browser.run("return window.injected === undefined")
     assert any("Content Security Policy" in text for text in browser.problems())

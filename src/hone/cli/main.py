@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hone.cli.export import app as export
 from hone.cli.operators import app as operators
 from hone.cli.options import DEFAULT_CONFIG, RUN, ConfigFile, in_run, run_app
 from hone.cli.screen import screen
@@ -40,6 +41,7 @@ app = typer.Typer(
     epilog=EXAMPLES,
 )
 app.add_typer(operators, name="operator", help="Use winning kernels as PyTorch operators.", rich_help_panel=JUDGE)
+app.add_typer(export, name="export", help="Write a run in the forms of other tools.", rich_help_panel=RUNS)
 
 
 def _show_version(wanted: bool) -> None:

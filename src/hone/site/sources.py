@@ -6,8 +6,8 @@ import difflib
 from functools import lru_cache
 from typing import Any
 
-from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
-from pygments.token import STANDARD_TYPES, Token  # type: ignore[import-untyped]
+from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES, Token
 
 from hone.records import Language
 
