@@ -181,7 +181,7 @@ rule report_pages:
 
 
 rule site:
-    """Write the explorer: a static site, from a leaderboard's cell to an answer's source, verdict and times."""
+    """Write the explorer, a static site of all answers, verdicts and times."""
 
     # It quotes answers, prompts and existing kernels, so it is never committed.
     input:
