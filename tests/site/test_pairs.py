@@ -1,5 +1,6 @@
 """Two sides on the same problems."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -7,6 +8,8 @@ import pytest
 
 from hone.site.entries import entries
 from hone.site.pairs import comparisons, sides
+from hone.site.stages import make_site
+from hone.tables.stages import make_tables
 from tests.site.world import Answers, site_run
 
 ONE, TWO = "openai/one", "openai/two"
@@ -62,3 +65,18 @@ def test_few_problems_have_no_interval():
     (row,) = comparisons(sides(entries(site), "run", ["torch_eager"]), 0.95)
     assert row["ratio"] == pytest.approx(2.0)
     assert all(math.isnan(end) for end in row["interval"])
+
+
+def test_two_runs_are_compared_by_what_has_the_same_problems(tmp_path):
+    first, second = (Answers(models=[ONE], problems=2) for _ in range(2))
+    for problem in (1, 2):
+        first.add(ONE, problem, 1.0)
+        second.add(ONE, problem, 3.0)
+    site, other = (site_run(world.settings, world.records()) for world in (first, second))
+    make_tables(site.run, tmp_path / "tables", tmp_path / "pages")
+    make_site(site, tmp_path / "tables", tmp_path / "site", "first", [], {"second": other})
+    (file,) = (tmp_path / "site/data/pairs").iterdir()
+    row = json.loads(file.read_text().split(",", 1)[1].removesuffix(");\n"))
+    assert row["ratio"] == pytest.approx(3.0)
+    known = json.loads((tmp_path / "site/data/compare.js").read_text().split(",", 1)[1].removesuffix(");\n"))
+    assert [side["run"] for side in known["sides"]] == ["first", "second"]

@@ -53,14 +53,6 @@ def answers(
 
 
 def _run_of(config: Path) -> SiteRun:
-    """The records of a config's run; raises RecordError where the pipeline has not made them."""
-    from hone.code import commit
-    from hone.config.references import read_checked
-    from hone.file_map import FileMap
-    from hone.runs import run_folder
-    from hone.site.stages import read_site_run
+    from hone.site.stages import open_run
 
-    settings = read_checked(config)
-    files = FileMap(settings, str(run_folder(config))).site_records()
-    records = {name: [Path(file) for file in found] for name, found in files.items()}
-    return read_site_run(settings, records, commit(), Path("resources/published"))
+    return open_run(config)

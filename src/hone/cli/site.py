@@ -37,15 +37,23 @@ def view(
 
 
 def site(
-    tables: Annotated[Path, typer.Argument(help="A folder of CSV tables, such as docs/results/h200.")],
+    source: Annotated[Path, typer.Argument(help="A config, or a folder of CSV tables such as docs/results/h200.")],
     output: Annotated[Path, typer.Argument(help="The folder to write: new, or an older site.")],
-    name: Annotated[str, typer.Option(help="What the pages are headed with; else the folder's name.")] = "",
+    against: Annotated[str, typer.Option(help="Configs of other runs to compare with, by comma.")] = "",
+    name: Annotated[str, typer.Option(help="What the pages are headed with; else the run or folder.")] = "",
 ) -> None:
-    """Make a site of published tables, without records.
+    """Make a site by hand: of a run beside other runs, or of published tables alone.
 
-    The pipeline makes the whole site of a run, with its answers: `snakemake` writes results/<run>/site.
+    The pipeline makes that of each run by itself: `snakemake` writes results/<run>/site.
     """
-    from hone.site.stages import make_site_of_tables
+    from hone.runs import run_folder
+    from hone.site.stages import make_site, make_site_of_tables, open_run
 
-    make_site_of_tables(tables, output, name or tables.resolve().name)
+    if source.is_dir():
+        make_site_of_tables(source, output, name or source.resolve().name)
+    else:
+        folder = run_folder(source)
+        configs = [Path(word.strip()) for word in against.split(",") if word.strip()]
+        others = {run_folder(config).name: open_run(config) for config in configs}
+        make_site(open_run(source), folder / "tables", output, name or folder.name, [str(source)], others)
     typer.echo(f"{output / 'index.html'}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,7 +79,8 @@ def _compared(one: Side, two: Side, confidence: float) -> dict[str, Any]:
     best = [{name: value for name, value in side.best.items() if name in shared} for side in (one, two)]
     result = paired((), len(shared), best[0], best[1], confidence)
     problems = [
-        {"name": name, "id": page_id(name), "best": [_shown(side, name) for side in best]} for name in sorted(shared)
+        {"name": name, "id": page_id(name), "best": [_shown(side, name) for side in best]}
+        for name in sorted(shared, key=_in_order)
     ]
     return {
         "sides": [one.key, two.key],
@@ -89,6 +91,11 @@ def _compared(one: Side, two: Side, confidence: float) -> dict[str, Any]:
         "ratio": result.ratio,
         "interval": list(result.interval),
     }
+
+
+def _in_order(name: str) -> list[tuple[int, str]]:
+    """2 before 10."""
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _shown(best: Mapping[str, float], name: str) -> float | str:

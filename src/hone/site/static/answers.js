@@ -41,13 +41,13 @@
     const speedup = `speedup_${baseline}`;
     return [
       { title: "Answer", value: (row) => row.definition, show: (row) => h("a", { href: hone.address("answer", { id: row.id }) }, hone.shortName(row.definition), row.label ? h("small", {}, row.label) : null) },
-      { title: "Model", value: (row) => row.model, show: (row) => [row.model, h("small", {}, row.experiment)] },
-      { title: "Turn", number: true, value: (row) => row.turn, show: (row) => String(row.turn) },
-      { title: "Sample", number: true, value: (row) => row.sample, show: (row) => String(row.sample) },
       { title: "Verdict", value: (row) => row.status, show: (row) => hone.badge(row.status, row.category) },
       { title: baseline ? `Speedup over ${hone.words(baseline)}` : "Speedup", number: true, value: (row) => row[speedup],
         show: (row) => (hone.isNumber(row[speedup]) ? [h("span", { class: row.findings ? "doubtful" : null }, hone.times(row[speedup])),
           hone.isNumber(row[`speedup_low_${baseline}`]) ? h("small", {}, `${hone.number(row[`speedup_low_${baseline}`])} to ${hone.number(row[`speedup_high_${baseline}`])}`) : null] : "") },
+      { title: "Model", value: (row) => row.model, show: (row) => [...hone.soft(row.model), h("small", {}, row.experiment)] },
+      { title: "Turn", number: true, value: (row) => row.turn, show: (row) => String(row.turn) },
+      { title: "Sample", number: true, value: (row) => row.sample, show: (row) => String(row.sample) },
       { title: "Time in ms", number: true, value: (row) => row.latency_ms, show: (row) => hone.number(row.latency_ms, 4) },
       { title: "Findings", value: (row) => row.findings, show: (row) => hone.words(row.findings) },
     ];

@@ -30,7 +30,8 @@
           ...series.map(([name, text], at) => { const own = rows.filter((row) => hone.isNumber(row[name]) && row.claimed_speedup > 0);
             return { x: own.map((row) => row.claimed_speedup), y: own.map((row) => row[name]), mode: "markers", name: text, text: own.map((row) => hone.plain(`${row.model}, ${hone.shortName(row.definition)}${row.findings ? `, ${row.findings}` : ""}`)),
               marker: { size: 8, opacity: 0.7, color: hone.colour(at), symbol: own.map((row) => (row.findings ? "x" : "circle")) }, hovertemplate: "%{text}<br>claimed %{x:.3g}×, here %{y:.3g}×<extra></extra>" }; })],
-        layout: { xaxis: { type: "log", title: "claimed speedup" }, yaxis: { type: "log", title: "speedup here" } } };
+        layout: { xaxis: { type: "log", title: "claimed speedup", range: hone.logRange(rows.map((row) => row.claimed_speedup)) },
+          yaxis: { type: "log", title: "speedup here", range: hone.logRange(series.flatMap(([name]) => rows.map((row) => row[name]))) } } };
       }, { height: 460 })), h("p", { class: "quiet" }, "A cross marks a time with findings: it earns no speedup here."));
   }
 })();

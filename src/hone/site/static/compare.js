@@ -4,7 +4,7 @@
   const { h } = hone;
   const name = (side) => `${side.model}, ${side.experiment}, level ${side.level}`;
   hone.page(async (state, content, fresh) => {
-    const { sides, pairs } = await hone.load("compare");
+    const { run, sides, pairs } = await hone.load("compare");
     if (!fresh()) return;
     if (!pairs.length) { hone.fill(content, h("p", {}, "No two sides of this run were asked the same problems.")); return; }
     const byKey = new Map(sides.map((side) => [side.key, side]));
@@ -21,7 +21,7 @@
       h("div", { class: "filters" },
         hone.select("a", "First", sides.filter((side) => partners(side.key).length).map((side) => [side.key, full(side)]), first),
         hone.select("b", "Second", partners(first).map((key) => [key, full(byKey.get(key))]), second)),
-      figures(data, turned), plot(data, turned, [byKey.get(first), byKey.get(second)]), problems(data, turned, [byKey.get(first), byKey.get(second)]));
+      figures(data, turned), plot(data, turned, [byKey.get(first), byKey.get(second)]), problems(data, turned, [byKey.get(first), byKey.get(second)], run));
   });
   const axis = (which, side) => hone.plain(`${which}: ${side.model.length > 34 ? `${side.model.slice(0, 33)}…` : side.model}`);
   const swap = (values, turned) => (turned ? [values[1], values[0]] : values);
@@ -47,9 +47,10 @@
       layout: { xaxis: { type: "log", title: axis("first", sides[0]) }, yaxis: { type: "log", title: axis("second", sides[1]) } } };
     }, { height: 420 })));
   }
-  function problems(data, turned, sides) {
+  function problems(data, turned, sides, run) {
     const value = (item, at) => swap(item.best, turned)[at];
-    const show = (item, at) => { const found = value(item, at); return h("a", { href: hone.address("answers", { definition: item.name, experiment: sides[at].experiment, model: sides[at].model }) }, hone.isNumber(found) ? hone.times(found) : found); };
+    const show = (item, at) => { const found = value(item, at); const text = hone.isNumber(found) ? hone.times(found) : found;
+      return sides[at].run !== run ? text : h("a", { href: hone.address("answers", { definition: item.name, experiment: sides[at].experiment, model: sides[at].model }) }, text); };
     return h("section", {}, h("h2", {}, "Problems"), hone.table([
       { title: "Problem", value: (row) => row.name, show: (row) => h("a", { href: hone.address("problem", { id: row.id }) }, hone.shortName(row.name)) },
       { title: name(sides[0]), number: true, value: (row) => value(row, 0), show: (row) => show(row, 0) },

@@ -110,6 +110,9 @@ const hone = (() => {
   const words = (text) => String(text).replaceAll("_", " ");
   const shortName = (definition) => definition.split("/").slice(1).join("/").replace(/^level/, "L").replaceAll("_", " ");
 
+  // Long names may break after their marks.
+  const soft = (text) => String(text).split(/(?<=[_/\-.:])/).flatMap((part, at) => (at ? [h("wbr"), part] : [part]));
+
   function badge(status, category, extra = "") {
     return h("span", { class: `badge ${category || "unresolved"}` }, words(status), extra);
   }
@@ -167,5 +170,5 @@ const hone = (() => {
   document.querySelector("nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
   document.getElementById("skip").addEventListener("click", () => document.getElementById("main").focus());
   return { put, load, library, h, fill, state, address, change, isId, page, title, isNumber, number, percent, times, ms, bytes,
-    words, shortName, badge, long, copyable, details, record, select, unpack };
+    words, shortName, soft, badge, long, copyable, details, record, select, unpack };
 })();

@@ -25,8 +25,10 @@
 
   hone.verdictSection = (answer, state) => {
     const section = h("section", { id: "verdict" }, h("h2", {}, "Verdict"));
-    if (answer.detail && answer.status !== "passed") section.append(hone.long(answer.detail, { label: "Why" }));
-    if (!answer.verdicts.length) { section.append(h("p", { class: "quiet" }, "No verdict stands in the records.")); return section; }
+    if (!answer.verdicts.length) {
+      section.append(answer.detail ? hone.long(answer.detail, { label: "Why" }) : "", h("p", { class: "quiet" }, "No verdict stands in the records."));
+      return section;
+    }
     const chosen = answer.verdicts[Number(state.workload)] || answer.verdicts[0];
     if (answer.verdicts.length > 1) section.append(workloads(answer, chosen, state), h("h3", {}, `How it was judged on ${nameOf(chosen)}`));
     section.append(audit(chosen));
@@ -112,7 +114,7 @@
           return prompt;
         }),
         hone.details("Reply", () => hone.long(item.response, { lines: 80, label: "Reply" })),
-        completion.failed_attempts.length ? h("p", { class: "quiet" }, `${completion.failed_attempts.length} failed tries before it.`) : null));
+        completion.failed_attempts.length ? h("p", { class: "quiet" }, `Failed tries before it: ${completion.failed_attempts.length}.`) : null));
     }
     return section;
   };

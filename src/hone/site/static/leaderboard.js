@@ -58,7 +58,7 @@
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Model"), h("th", { scope: "col" }, "Method"),
         levels.map((level) => h("th", { scope: "col" }, `Level ${level}`)))),
       h("tbody", {}, ordered.map((group) => h("tr", {},
-        h("th", { scope: "row" }, group.model, h("small", {}, group.experiment)),
+        h("th", { scope: "row" }, hone.soft(group.model), h("small", {}, group.experiment)),
         h("td", { class: "quiet" }, hone.words(group.method), h("small", {}, group.statistic)),
         levels.map((level) => cell(group.cells[level], p)))))));
   }
@@ -103,7 +103,7 @@
         data: shown.filter((row) => row.level === level).map((row) => {
           const colour = hone.colour(models.indexOf(`${row.model}, ${row.experiment}`));
           return { x: row.points.map((item) => item.p), y: row.points.map((item) => item.value), mode: "lines+markers",
-            name: `${row.model}, ${row.experiment}`, line: { color: colour }, marker: { color: colour, size: 6 },
+            name: `${row.model}, ${row.experiment}`, line: { color: colour, dash: ["solid", "dash", "dot"][Math.floor(models.indexOf(`${row.model}, ${row.experiment}`) / 8) % 3] }, marker: { color: colour, size: 6 },
             error_y: { type: "data", symmetric: false, array: row.points.map((item) => item.high - item.value),
               arrayminus: row.points.map((item) => item.value - item.low), thickness: 1, width: 3, color: colour },
             hovertemplate: "p = %{x}: %{y:.0%}<extra>%{fullData.name}</extra>" };
@@ -132,7 +132,7 @@
         h("tbody", {}, [...groups.values()].map((group) => {
           const place = { experiment: group.experiment, model: group.model, level: group.level };
           const count = (value, more) => h("td", { class: "number" }, value ? h("a", { href: hone.address("answers", { ...place, ...more }) }, String(value)) : "0");
-          return h("tr", {}, h("th", { scope: "row" }, group.model, h("small", {}, group.experiment)), h("td", { class: "quiet" }, hone.words(group.method)),
+          return h("tr", {}, h("th", { scope: "row" }, hone.soft(group.model), h("small", {}, group.experiment)), h("td", { class: "quiet" }, hone.words(group.method)),
             h("td", {}, String(group.level)), count(group.n, {}), count(group.correct, { category: "correct" }), count(group.unresolved, { category: "unresolved" }));
         })))));
   }

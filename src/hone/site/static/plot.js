@@ -32,6 +32,11 @@
     return element;
   };
   const legend = (data, layout) => layout.showlegend !== false && data.filter((trace) => trace.showlegend !== false).length > 1;
+  // Ends of a logarithmic axis, as Plotly wants them.
+  hone.logRange = (values) => {
+    const known = values.filter((value) => value > 0);
+    return [Math.log10(Math.min(...known) / 1.25), Math.log10(Math.max(...known) * 1.25)];
+  };
   const plain = (text) => (text === undefined ? undefined : String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;"));
   hone.plain = plain;
   addEventListener("themechange", () => drawn.forEach((draw) => { try { draw(); } catch { /* its page is gone */ } }));

@@ -27,13 +27,13 @@
   function answers(rows, baselines) {
     const timed = baselines.filter((name) => rows.some((row) => hone.isNumber(row[`speedup_${name}`])));
     return hone.table([
-      { title: "Model", value: (row) => row.model, show: (row) => [h("a", { href: hone.address("answer", { id: row.id }) }, row.model), h("small", {}, row.experiment, row.label ? ` · ${row.label}` : "")] },
-      { title: "Turn", number: true, value: (row) => row.turn, show: (row) => String(row.turn) },
-      { title: "Sample", number: true, value: (row) => row.sample, show: (row) => String(row.sample) },
+      { title: "Model", value: (row) => row.model, show: (row) => [h("a", { href: hone.address("answer", { id: row.id }) }, hone.soft(row.model)), h("small", {}, row.experiment, row.label ? ` · ${row.label}` : "")] },
       { title: "Verdict", value: (row) => row.status, show: (row) => hone.badge(row.status, row.category) },
       ...timed.map((name) => ({ title: `Over ${hone.words(name)}`, number: true, value: (row) => row[`speedup_${name}`], show: (row) => h("span", { class: row.findings ? "doubtful" : null }, hone.times(row[`speedup_${name}`])) })),
+      { title: "Turn", number: true, value: (row) => row.turn, show: (row) => String(row.turn) },
+      { title: "Sample", number: true, value: (row) => row.sample, show: (row) => String(row.sample) },
       { title: "Time in ms", number: true, value: (row) => row.latency_ms, show: (row) => hone.number(row.latency_ms, 4) },
-    ], rows, { label: "Answers to this problem", order: timed.length ? [[4, "desc"]] : [] });
+    ], rows, { label: "Answers to this problem", order: timed.length ? [[2, "desc"]] : [] });
   }
   function workloads(problem) {
     if (!problem.workloads.length) return h("p", { class: "quiet" }, "None.");

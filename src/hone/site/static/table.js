@@ -15,6 +15,8 @@ hone.table = (columns, rows, { order = [], label = "", size = 50, searching = tr
       orderSequence: column.number ? ["desc", "asc"] : ["asc", "desc"],
       data: (row, type) => {
         const value = column.value(row);
+        // 2 comes before 10 in names, too.
+        if (type === "sort" && !column.number) return String(value ?? "").replace(/\d+/g, (digits) => digits.padStart(8, "0"));
         if (type !== "display") return column.number ? (hone.isNumber(value) ? value : -Infinity) : String(value ?? "");
         return null;
       },
@@ -57,7 +59,8 @@ hone.csvTable = (table, { whole = false } = {}) => {
   const text = (column, value) => (column.kind === "number" ? hone.number(value, 4) : column.name === "solution" ? String(value).slice(0, 12) : String(value ?? ""));
   const made = columns.map((column, place) => ({
     title: hone.words(column.heading), meaning: column.meaning, number: column.kind === "number", value: (row) => row.cells[column.at],
-    show: (row) => { const shown = text(column, row.cells[column.at]); return row.link && place === 0 ? h("a", { href: hone.address("answer", { id: row.link }) }, shown || "answer") : shown; },
+    show: (row) => { const shown = text(column, row.cells[column.at]); const cell = column.kind === "number" ? shown : hone.soft(shown);
+      return row.link && place === 0 ? h("a", { href: hone.address("answer", { id: row.link }) }, shown ? cell : "answer") : cell; },
   }));
   return hone.table(made, rows, { label: table.title });
 };

@@ -67,7 +67,8 @@
         ...parts.map((part, at) => { const own = rows.filter((row) => row.part === part);
           return { x: own.map((row) => row.floor_us), y: own.map((row) => row.measured_us), text: own.map((row) => hone.plain(row.kernel)), mode: "markers", name: part, marker: { color: hone.colour(at), size: own.map((row) => 7 + 40 * Math.sqrt(row.share || 0)), opacity: 0.75 },
             hovertemplate: "%{text}: %{y:.4g} µs, floor %{x:.4g} µs<extra>%{fullData.name}</extra>" }; })],
-      layout: { xaxis: { type: "log", title: "floor in µs" }, yaxis: { type: "log", title: "measured in µs" } } };
+      layout: { xaxis: { type: "log", title: "floor in µs", range: hone.logRange(rows.map((row) => row.floor_us)) },
+        yaxis: { type: "log", title: "measured in µs", range: hone.logRange(rows.map((row) => row.measured_us)) } } };
     }, { height: 460 })),
     salient_scaling: (rows) => hone.plot("Seconds of an epoch by number of processes", () => {
       const groups = [...new Set(rows.map(label))];

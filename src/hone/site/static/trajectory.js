@@ -18,10 +18,9 @@
 
   function tree(item) {
     const turns = [...new Set(item.nodes.map((node) => node.turn))].sort((a, b) => a - b);
-    const rows = placed(item);
+    const best = bestNodes(item); const rows = placed(item, best);
     const height = (Math.max(...rows) + 1) * (HEIGHT + 14) + 34; const width = turns.length * (WIDTH + GAP);
     const x = (node) => turns.indexOf(node.turn) * (WIDTH + GAP); const y = (at) => rows[at] * (HEIGHT + 14) + 30;
-    const best = bestNodes(item);
     const lines = item.nodes.map((node, at) => {
       if (node.parent === null) return null;
       const from = item.nodes[node.parent]; const x1 = x(from) + WIDTH; const y1 = y(node.parent) + HEIGHT / 2; const x2 = x(node); const y2 = y(at) + HEIGHT / 2;
@@ -36,12 +35,14 @@
       h("svg", { width, height, "aria-hidden": "true" }, lines),
       turns.map((turn, at) => h("div", { class: "turn", style: `left: ${at * (WIDTH + GAP)}px; width: ${WIDTH}px` }, item.method.startsWith("astra") ? (turn ? `round ${turn}` : "existing kernel") : `turn ${turn}`)), boxes);
   }
-  // Row of each node: that of its parent where it is free, else the next free one.
-  function placed(item) {
+  // Row of each node: its parent's, so that what was built upon runs straight; what was given up stands below.
+  function placed(item, best) {
+    const built = item.nodes.some((node) => node.kept);
     const taken = new Map(); const rows = [];
     item.nodes.map((node, at) => [node, at]).sort(([a], [b]) => a.turn - b.turn || a.sample - b.sample).forEach(([node, at]) => {
       const used = taken.get(node.turn) || taken.set(node.turn, new Set()).get(node.turn);
       let row = node.parent === null ? node.sample : rows[node.parent] ?? 0;
+      if (built && node.parent !== null && !node.kept && !node.winner && !best.has(at)) row += 1;
       while (used.has(row)) row += 1;
       used.add(row); rows[at] = row;
     });
