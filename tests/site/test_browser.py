@@ -3,6 +3,7 @@
 import itertools
 import re
 import threading
+from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -17,6 +18,7 @@ from tests.site.world import HOSTILE, many
 
 pytestmark = pytest.mark.slow  # installs a browser where there is none, and makes 2,000 answers
 SOON_MS = 1000
+CONTRAST = Path(__file__).with_name("contrast.js")
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +161,27 @@ def test_dark_and_light_by_the_system_and_by_the_switch(browser, base):
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     assert (dark[0], light[0]) == ("dark", "light")
     assert dark[1] != light[1]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_text_can_be_read_in_both_themes(browser, base, theme, rows):
+    emulate = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", emulate)
+    faint = {}
+    shown = f"answer.html#id={page_of(rows, turn=1, status='passed')}"
+    for page in (
+        "index.html",
+        "leaderboard.html",
+        "answers.html",
+        shown,
+        "compare.html",
+        "tables.html",
+        "problems.html",
+    ):
+        browser.open(f"{base}{page}")
+        faint[page] = browser.run(CONTRAST.read_text())
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert {page: found for page, found in faint.items() if found} == {}
 
 
 def test_a_key_reaches_everything_and_controls_have_names(browser, base, rows):

@@ -33,6 +33,8 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """Page -> its title, and the scripts that it shares with others."""
 MENU = ("index", "leaderboard", "answers", "problems", "trajectories", "compare", "training", "claims", "tables")
+LISTED = {"answer": "answers", "problem": "problems", "trajectory": "trajectories"}
+"""Page of one thing -> the page of the menu that lists it."""
 POLICY = (
     "default-src 'none'; script-src 'self' file:; style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data: "
     "blob:; font-src 'self' data:; connect-src 'none'; base-uri 'none'; form-action 'none'"
@@ -64,7 +66,7 @@ class Writer:
             template = self._templates.get_template(f"{'index' if page == 'index' else 'page'}.html")
             text = template.render(
                 page=page, title=title, scripts=scripts, run=run, menu={name: PAGES[name][0] for name in MENU},
-                policy=POLICY, home=home,
+                policy=POLICY, current=LISTED.get(page, page), home=home,
             )  # fmt: skip
             self._write(f"{page}.html", text)
 
