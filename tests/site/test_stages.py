@@ -15,7 +15,9 @@ from hone.site.serve import server
 from hone.site.stages import make_site_of_tables
 from hone.site.tables import as_data, read_tables
 from hone.verdict import FINDINGS, STATUSES
-from tests.site.world import HOSTILE, Answers, site_run
+from tests.analysis.rounds import big_kit
+from tests.analysis.world import big_world
+from tests.site.world import HOSTILE, Answers, make_site_of, site_run
 
 
 def decoded(table):
@@ -192,3 +194,14 @@ def test_a_run_without_problems_makes_a_site_that_says_so(tmp_path):
     records = type(world.records())()
     run = site_run(world.settings, records)
     assert run.frame.empty
+
+
+@pytest.mark.parametrize("made", [big_world, big_kit])
+def test_runs_of_every_kind_of_experiment_make_a_site(made, tmp_path):
+    world = made()
+    site = make_site_of(world.settings, world.records(), tmp_path)
+    rows = decoded(json.loads((site / "data/answers.js").read_text().split(",", 1)[1].removesuffix(");\n")))
+    pages = {path.stem: path.read_text() for path in (site / "data/answers").iterdir()}
+    assert pages.keys() == {row["id"] for row in rows}
+    claimed = [row for row in rows if '"claim":null' not in pages[row["id"]]]
+    assert {row["method"] for row in claimed} == ({"archive"} if made is big_world else set())
