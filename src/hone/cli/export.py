@@ -20,7 +20,7 @@ OUTPUT = "The folder to write into."
 def inspect_(output: Annotated[Path, typer.Argument(help=OUTPUT)], config: ConfigFile = DEFAULT_CONFIG) -> None:
     """Write Inspect's logs, one for each experiment and model.
 
-    `inspect view --log-dir <folder>` shows them. It takes `pip install 'hone[export]'`.
+    `inspect view --log-dir <folder>` shows them. It takes `pip install -e '.[export]'`.
     """
     from hone.export.inspect_log import export_logs
     from hone.runs import run_folder

@@ -43,4 +43,4 @@ def _write_parquet(frame: pd.DataFrame, output: Path) -> None:
     try:
         frame.to_parquet(output, index=False, engine="pyarrow")
     except ImportError:
-        raise ConfigError("Parquet needs pyarrow", where=str(output), remedy="pip install 'hone[export]'") from None
+        raise ConfigError("Parquet needs pyarrow", where=str(output), remedy="pip install -e '.[export]'") from None

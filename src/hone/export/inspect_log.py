@@ -60,7 +60,7 @@ def _api() -> Any:
     try:
         import inspect_ai.log
     except ImportError:
-        raise ConfigError("Inspect is not installed", where="inspect-ai", remedy="pip install 'hone[export]'") from None
+        raise ConfigError("Inspect is not installed", where="inspect-ai", remedy="pip install -e '.[export]'") from None
     return inspect_ai.log
 
 
