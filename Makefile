@@ -11,7 +11,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 demo: .venv/.installed
 	@$(SNAKEMAKE)
 	@$(BIN)/hone show
-	@echo "All tables and figures: results/config/summary.md"
+	@echo "All tables and figures: results/config/summary.md; in a browser: $(BIN)/hone view --open"
 
 test: check pytest
 

@@ -59,6 +59,7 @@ rule all:
         rules.figures.output,
         rules.summary.output,
         rules.report_pages.output,
+        rules.site.output,
     message:
         "All tables, figures and pages are made."
 

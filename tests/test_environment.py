@@ -48,6 +48,8 @@ def test_what_the_source_imports_is_a_dependency():
     dependencies = {name_of(line) for line in project["dependencies"]}
     providers = packages_distributions()
     names = {name for file in Path("src/hone").rglob("*.py") for name in imported(file)}
+    optional = {name_of(line) for lines in project["optional-dependencies"].values() for line in lines}
+    names = {name for name in names if name.replace("_", "-") not in optional}
     foreign = names - set(sys.stdlib_module_names) - {"hone", "triton"}  # PyTorch for GPUs brings its own Triton
     assert not {name for name in foreign if not {name_of(found) for found in providers.get(name, [])} & dependencies}
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parent
-SOURCES = (".py", ".h", ".cpp", ".cu", ".cuh")
-"""What counts as code: also what extensions, samplers and kernels are compiled from."""
+SOURCES = (".py", ".h", ".cpp", ".cu", ".cuh", ".js", ".css", ".html")
+"""What counts as code: also what extensions, samplers and kernels are compiled from, and the explorer's pages."""
 FOUNDATION = ("code", "config/*", "errors", "files", "scratch", "store")
 """Modules that stages are built on and that decide no result: what a config says reaches a rule by its own params."""
 IMPORT = re.compile(r"^ *from (hone[\w.]*) import (?:\(([^)]*)\)|([^\n]*))", re.MULTILINE)

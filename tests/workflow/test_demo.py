@@ -57,6 +57,13 @@ def test_every_figure_is_drawn(demo):
     assert all("<svg" in content for content in drawn.values())
 
 
+def test_the_explorer_has_a_page_for_each_candidate(demo):
+    site, records = results_of(demo) / "site", results_of(demo) / "candidates"
+    candidates = sum(len(file.read_text().splitlines()) for file in records.rglob("*.jsonl"))
+    assert len(list((site / "data/answers").iterdir())) == candidates
+    assert (site / "index.html").is_file()
+
+
 def test_a_second_run_has_nothing_to_do(demo):
     assert "Nothing to be done" in demo.run()
 

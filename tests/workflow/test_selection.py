@@ -27,10 +27,11 @@ SELECTED = "results/tiny/training/selected/few/sage/pipelined/gpus1/seed0.json"
 CHOICE = "results/tiny/selected/ops/sample_neighbours.json"
 TRAINED = ["results/tiny/gates/selected/ops/sample_neighbours.done", SELECTED]
 TABLES = [
-    f"results/tiny/{name}" for name in ("tables/kernelbench_fast_p.csv", "figures", "summary.md", "report/landing.rst")
+    f"results/tiny/{name}"
+    for name in ("tables/kernelbench_fast_p.csv", "figures", "summary.md", "report/landing.rst", "site")
 ]
 REPORT = ["report/tables", "report/csv", "report/figures", "report/trajectories"]
-FOLDERS = [f"results/tiny/{name}" for name in ("figures", "pages/tables", *REPORT)]
+FOLDERS = [f"results/tiny/{name}" for name in ("figures", "pages/tables", "site", *REPORT)]
 """Outputs of rules that are folders."""
 
 

@@ -179,3 +179,42 @@ rule report_pages:
         "Write the pages of the report."
     script:
         "../scripts/report_pages.py"
+
+
+rule site:
+    """Write the explorer, a static site of all answers, verdicts and times."""
+
+    # It quotes answers, prompts and existing kernels, so it is never committed.
+    input:
+        **SITE_RECORDS,
+        tables=rules.tables.output.csv,
+        published=rules.tables.input.published,
+    output:
+        directory(paths.site),
+    log:
+        paths.log("site"),
+    localrule: True
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        settings=rules.tables.params.settings,
+        records=list(SITE_RECORDS),
+        configs=CONFIGS,
+        run=RUN.name,
+        code=code_digest(
+            "analysis",
+            "judge/layout",
+            "methods/astra",
+            "methods/files",
+            "records",
+            "report/landing",
+            "selection/rank",
+            "site",
+            "sources/workloads",
+            "tables",
+            "verdict",
+        ),
+    message:
+        "Write the explorer: `hone view` opens it."
+    script:
+        "../scripts/site.py"

@@ -12,9 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
+from hone.cli.export import app as export
 from hone.cli.operators import app as operators
 from hone.cli.options import DEFAULT_CONFIG, DEFAULT_DEFINITIONS, RUN, ConfigFile, Definitions, in_run, run_app
 from hone.cli.screen import screen
+from hone.cli.site import site, view
 from hone.cli.status import status
 from hone.runs import DEFAULT_RUN, RESULTS
 
@@ -39,6 +41,7 @@ app = typer.Typer(
     epilog=EXAMPLES,
 )
 app.add_typer(operators, name="operator", help="Use winning kernels as PyTorch operators.", rich_help_panel=JUDGE)
+app.add_typer(export, name="export", help="Write a run in the forms of other tools.", rich_help_panel=RUNS)
 
 
 def _show_version(wanted: bool) -> None:
@@ -254,6 +257,10 @@ def show(
     from hone.tables.show import show as show_tables
 
     show_tables(RESULTS / run / "tables")
+
+
+app.command(rich_help_panel=RUNS)(view)
+app.command(rich_help_panel=RUNS)(site)
 
 
 @app.command(rich_help_panel=RUNS)

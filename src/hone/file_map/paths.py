@@ -179,6 +179,11 @@ class Paths:
         return f"{self.results}/report"
 
     @property
+    def site(self) -> str:
+        """The folder of the explorer, a static site."""
+        return f"{self.results}/site"
+
+    @property
     def report_landing(self) -> str:
         """What the report begins with."""
         return f"{self.report}/landing.rst"

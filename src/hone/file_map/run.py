@@ -42,6 +42,10 @@ class FileMap:
             **self._training_records(),
         }
 
+    def site_records(self) -> dict[str, list[str]]:
+        """What the explorer is made of, by the same fields: all sources of kernels, too."""
+        return {**self.table_records(), "solutions": self.experiments.every("solutions", self.settings.experiments)}
+
     def _training_records(self) -> dict[str, list[str]]:
         paths, trainings = self.paths, self.trainings
         return {

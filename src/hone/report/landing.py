@@ -23,16 +23,23 @@ LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 def write_landing(settings: Settings, configs: Sequence[str], summary: str, path: Path) -> None:
-    """Write the page for the run of these config files, with the findings of its `summary`, in Markdown."""
-    write_text(path, "\n".join(_lines(settings, configs, summary)) + "\n")
+    """Write the page for the run of these config files, with the findings of its `summary`, in Markdown.
+
+    `path` is in the report's folder of the run: results/<run>/report.
+    """
+    write_text(path, "\n".join(_lines(settings, configs, summary, path.parent.parent.name)) + "\n")
 
 
-def _lines(settings: Settings, configs: Sequence[str], summary: str) -> Iterator[str]:
+def _lines(settings: Settings, configs: Sequence[str], summary: str, run: str) -> Iterator[str]:
     if said := findings(summary):
         yield from ("**What came out**", "", *said, "")
     yield "**What was run:** " + " and ".join(f"``{name}``" for name in configs)
     yield ""
     yield from (f"- {text}" for text in (*experiments(settings), *trainings(settings)))
+    yield ""
+    # The report stands in results/, unless somebody wants it elsewhere.
+    explorer = f"`answers, verdicts and times, page by page <{run}/site/index.html>`_"
+    yield f"**Explorer:** {explorer}; ``hone view {run}`` serves it."
     yield ""
     yield "**Where to look:** topics are on the left. Each table, figure and kernel there opens as a page of its own."
     yield PAPERS

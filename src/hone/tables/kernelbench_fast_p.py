@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from hone.analysis.context import Context
 from hone.analysis.groups import Group, curves, groups
 from hone.analysis.metrics import Estimate, Floats, best_so_far, geometric_mean, mean_estimate
 from hone.tables import columns
@@ -51,17 +52,22 @@ class Row(TableRow):
 
 def rows(run: Run) -> list[Row]:
     """The single answer, the mean over repeated samples, or the best kernel of all turns."""
+    return rows_of(run.frame, run.context)
+
+
+def rows_of(frame: pd.DataFrame, context: Context) -> list[Row]:
+    """The same of a frame of `analysis.frames`."""
     found: list[Row] = []
-    for group in groups(run.frame, run.context.settings):
+    for group in groups(frame, context.settings):
         metric, number = ("fast_p@turn", group.turns) if group.turns > 1 else ("fast_p", None)
-        shared = run.context.provenance.columns(group.rows) | {
+        shared = context.provenance.columns(group.rows) | {
             "statistic": _statistic(group),
             "prompt_differs": int(group.rows["prompt_differs"].sum()),
             "doubtful": int((group.rows["findings"] != "").sum()),
         }
-        baselines = run.context.baselines_of(group.rows["definition"].unique())
+        baselines = context.baselines_of(group.rows["definition"].unique())
         means = {baseline: _geomean(group, baseline) for baseline in baselines}
-        for cells in curves(group, run.context, _score_last, metric, number):
+        for cells in curves(group, context, _score_last, metric, number):
             published = {} if group.samples == 1 else {"published": EMPTY, "published_source": ""}
             found.append(Row(**cells | shared | published, geomean_speedup=means[cells["baseline"]]))
     return found

@@ -7,7 +7,7 @@ difference of two experiments is not drowned by how hard their problems are.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,12 +62,15 @@ def compare_answers(first: Path, second: Path, confidence: float = 0.95) -> list
     `first`, `second`: folders of tables.
     """
     sizes = [read_table(FAST_P, folder).groupby(GROUP)["n"].max() for folder in (first, second)]
-    best = [_best(read_table(SPEEDUPS, folder)) for folder in (first, second)]
+    best = [best_speedups(read_table(SPEEDUPS, folder)) for folder in (first, second)]
     shared = sizes[0].index.intersection(sizes[1].index, sort=False)
-    return [_compared(key, max(int(size[key]) for size in sizes), best[0], best[1], confidence) for key in shared]
+    return [
+        paired(key, max(int(size[key]) for size in sizes), best[0].get(key, {}), best[1].get(key, {}), confidence)
+        for key in shared
+    ]
 
 
-def _best(table: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
+def best_speedups(table: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
     """Values of GROUP -> problem -> speedup of its fastest correct answer; a doubtful time counts as none."""
     credited = table.assign(speedup=table["speedup"].where(table["findings"] == ""))
     best = credited.groupby([*GROUP, "definition"], sort=False)["speedup"].max().reset_index()
@@ -77,11 +80,13 @@ def _best(table: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
     return found
 
 
-def _compared(
-    key: tuple[str, ...], problems: int, first: dict[tuple[str, ...], dict[str, float]],
-    second: dict[tuple[str, ...], dict[str, float]], confidence: float,
-) -> AnswersCompared:  # fmt: skip
-    one, two = first.get(key, {}), second.get(key, {})
+def paired(
+    key: tuple[str, ...], problems: int, one: Mapping[str, float], two: Mapping[str, float], confidence: float
+) -> AnswersCompared:
+    """Two sides on the same problems; each is the speedup of the fastest correct answer by problem, NaN where doubtful.
+
+    A problem without a correct answer is not in it.
+    """
     only = len(one.keys() - two.keys()), len(two.keys() - one.keys())
     pairs = [two[name] / one[name] for name in one if name in two]
     ratios = [ratio for ratio in pairs if ratio > 0]  # NaN where a time was doubtful
