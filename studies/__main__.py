@@ -24,9 +24,9 @@ from hone.cli.options import (
     in_run,
     run_app,
 )
-from hone.csv_table import Row, table_lines, write_table
-from hone.errors import ConfigError
-from hone.scratch import ScratchFolder
+from hone.core.csv_table import Row, table_lines, write_table
+from hone.core.errors import ConfigError
+from hone.core.scratch import ScratchFolder
 
 app = typer.Typer(
     no_args_is_help=True,

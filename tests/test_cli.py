@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from hone.cli.main import main
-from hone.files import read_records, write_records
+from hone.core.files import read_records, write_records
 from hone.llm.recorded import RecordedAnswer
 from hone.records import Answer, Completion, Language, LLMRequest, Message, Sampling, Solution, Usage
 
@@ -64,7 +64,7 @@ def test_every_command_has_a_help_text(hone):
 
 def test_the_version_is_the_packages_with_the_commit_where_it_is_known(hone, monkeypatch):
     for known, shown in (("0123456789ab+", " (commit 0123456789ab+)"), ("", "")):
-        monkeypatch.setattr("hone.code.commit", lambda known=known: known)
+        monkeypatch.setattr("hone.core.code.commit", lambda known=known: known)
         assert hone("--version") == (0, f"hone {version('hone')}{shown}\n", "")
 
 

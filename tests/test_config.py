@@ -8,7 +8,7 @@ import yaml
 
 from hone.config.references import check_references, checked
 from hone.config.settings import Rounds, json_schema, load, parse_source, read
-from hone.errors import ConfigError, HoneError
+from hone.core.errors import ConfigError, HoneError
 
 CONFIGS = sorted(Path("config").glob("*.yaml"))
 

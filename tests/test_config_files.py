@@ -3,7 +3,7 @@
 import pytest
 
 from hone.config.files import check_files, read_values
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 
 TWICE = """
 experiments:

@@ -7,9 +7,9 @@ import pytest
 import yaml
 from typer.main import get_command
 
+from hone.cli.docs import PAGES, page
 from hone.cli.main import app
 from hone.config.settings import Settings, load
-from hone.docs import PAGES, page
 from studies.__main__ import app as studies
 
 

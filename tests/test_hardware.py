@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone.errors import ConfigError, MachineError
+from hone.core.errors import ConfigError, MachineError
 from hone.hardware import DEFAULT, GPU, gpu, gpu_here, gpu_like, load_gpus
 from hone.judge.device.cuda import gpu as machine
 from hone.methods.hardware import FACTS, facts

@@ -8,7 +8,7 @@ import pytest
 from hone.config.files import read_values
 from hone.config.overrides import override
 from hone.config.settings import load
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 
 VALUES = read_values(Path("config/miniature.yaml"))
 

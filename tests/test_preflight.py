@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hone.config.settings import load
-from hone.errors import MachineError, ProviderError
+from hone.core.errors import MachineError, ProviderError
 from hone.judge.device.cuda import gpu
 from hone.preflight import PlannedJob, check_needs
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from hone.config.runs import made_with_others, options_file, remember, run_folder, run_name
 from hone.config.settings import load
-from hone.errors import ConfigError
-from hone.runs import made_with_others, options_file, remember, run_folder, run_name
+from hone.core.errors import ConfigError
 
 TRAINING = {"graphs": {"g": {"kind": "synthetic"}}, "trainings": {"t": {"graphs": ["g"]}}}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from hone.config.settings import closest
-from hone.errors import ConfigError, MachineError
+from hone.core.errors import ConfigError, MachineError
 from hone.records import Record
 
 GPUS = Path("resources/hardware/gpus.yaml")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from hone.config.settings import Settings, model_slug
-from hone.errors import HoneError, MachineError, located
+from hone.core.errors import HoneError, MachineError, located
 from hone.records import Language
 
 
@@ -54,7 +54,7 @@ def _check_keys(settings: Settings, jobs: Iterable[PlannedJob]) -> None:
 
 
 def _check_compilers(settings: Settings, jobs: Iterable[PlannedJob]) -> None:
-    from hone.build.toolchain import toolchain_for
+    from hone.compile.toolchain import toolchain_for
 
     for experiment in sorted({job.experiment for job in jobs if job.rule == "build"}):
         for language in _compiled(settings, experiment):

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from hone.errors import ConfigError, MachineError
+from hone.core.errors import ConfigError, MachineError
 from hone.operators import Operator
 from hone.records import Status, Trace, Workload
 from studies.decoder.kernels import PlaceCalls, by_place, operator_kernels, record_calls

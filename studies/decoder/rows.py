@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hone.analysis.metrics import paired_ratio_interval
-from hone.csv_table import Row
+from hone.core.csv_table import Row
 from studies.decoder.timing import median_interval
 
 LAYER_COLUMNS = (

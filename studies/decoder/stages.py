@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from hone.csv_table import Row, write_table
-from hone.files import read_all
+from hone.core.csv_table import Row, write_table
+from hone.core.files import read_all
 from hone.operators import Operator
 from hone.operators.stages import load_operators
 from hone.records import Definition, Trace, Workload

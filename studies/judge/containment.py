@@ -7,10 +7,10 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from hone.bench import Bench
-from hone.csv_table import Row
+from hone.core.csv_table import Row
+from hone.core.scratch import ScratchFolder
 from hone.records import Solution, Trace
-from hone.scratch import ScratchFolder
+from hone.solutions.bench import Bench
 
 COLUMNS = ("file", "kind", "status_alone", "status_mixed", "speedup_alone", "speedup_mixed", "seconds")
 """`seconds`: wall time of all phases of the file's judgement in the mixed run, compilation not included."""

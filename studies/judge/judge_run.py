@@ -12,9 +12,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from hone.bench import DEFINITIONS
-from hone.errors import HoneError
-from hone.files import write_records, write_text
+from hone.core.errors import HoneError
+from hone.core.files import write_records, write_text
+from hone.solutions.bench import DEFINITIONS
 from studies.judge.kernel_files import open_bench
 
 

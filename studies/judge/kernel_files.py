@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hone.bench import DEFINITIONS, Bench, read_definitions, read_workloads
 from hone.config.settings import read
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.methods.files import SUFFIXES, language_of, source_files
+from hone.solutions.bench import DEFINITIONS, Bench, read_definitions, read_workloads
 
 
 def open_bench(config: Path, definitions: Path = DEFINITIONS) -> Bench:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hone.csv_table import Row
-from hone.errors import MachineError
-from hone.files import read_records
+from hone.core.csv_table import Row
+from hone.core.errors import MachineError
+from hone.core.files import read_records
+from hone.core.scratch import scratch_folders
 from hone.records import Trace
-from hone.scratch import scratch_folders
 from studies.judge.judge_run import command
 from studies.processes import child_environment, descendants, orphans_come_here, wait_until_gone
 

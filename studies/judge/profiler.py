@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hone.bench import Bench
-from hone.csv_table import Row
-from hone.errors import ConfigError, MachineError
+from hone.core.csv_table import Row
+from hone.core.errors import ConfigError, MachineError
 from hone.records import Build, Definition, Language, Solution, Trace
+from hone.solutions.bench import Bench
 from studies.processes import run_watched
 
 COLUMNS = ("file", "status", "judge_us", "profiler_us", "ratio", "alone_us", "kernels", "launches", "detail")

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hone.bench import Bench
-from hone.csv_table import Row
-from hone.errors import ConfigError
-from hone.files import read_records
+from hone.core.csv_table import Row
+from hone.core.errors import ConfigError
+from hone.core.files import read_records
 from hone.judge.device.cuda.gpu import held_gpu
 from hone.records import Definition, Trace
+from hone.solutions.bench import Bench
 from studies.judge import judge_run
 from studies.processes import run_watched
 

@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hone.config.sources import Package
-from hone.errors import SourceError
-from hone.files import write_bytes, write_text
+from hone.core.errors import SourceError
+from hone.core.files import write_bytes, write_text
 from hone.sources.extraction.entry import Operator, Template
 from hone.sources.extraction.packages import CACHE, Tree, open_package
 

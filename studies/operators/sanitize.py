@@ -19,9 +19,9 @@ from typing import Any
 
 import torch
 
-from hone.csv_table import Row, write_table
-from hone.errors import ConfigError, MachineError, RecordError
-from hone.files import read_all, write_text
+from hone.core.csv_table import Row, write_table
+from hone.core.errors import ConfigError, MachineError, RecordError
+from hone.core.files import read_all, write_text
 from hone.judge.layout import ITEM_BYTES
 from hone.operators.choice import KERNEL_SETS, KernelChoice
 from hone.operators.stages import by_name, chosen_kernels

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from hone.files import write_text
+from hone.core.files import write_text
 from hone.records import Definition, Workload
 from studies.operators.upstream_child import WorkloadRun
 

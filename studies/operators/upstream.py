@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hone.build import build_all
-from hone.build.kernels import kernel_solution
+from hone.compile import build_all
+from hone.compile.kernels import kernel_solution
 from hone.config.sources import KernelsSource
-from hone.csv_table import Row
-from hone.errors import ConfigError, MachineError
+from hone.core.csv_table import Row
+from hone.core.errors import ConfigError, MachineError
 from hone.records import Build, Definition, Workload
 from hone.sources.extraction.define import define
 from hone.sources.extraction.entry import Entry

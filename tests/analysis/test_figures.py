@@ -17,7 +17,7 @@ from rich.console import Console
 from hone.analysis.frames import CATEGORIES
 from hone.analysis.kernelbench_figures import OUTCOMES
 from hone.analysis.plotting import spaced
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.records import Status
 from hone.tables.registry import FIGURES, TABLES, caption_of
 from hone.tables.show import show

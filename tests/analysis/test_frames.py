@@ -6,7 +6,7 @@ import pytest
 
 from hone.analysis.frames import CATEGORIES, CATEGORY, build_frame, problems_of, verdict_of
 from hone.config.settings import load
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.records import Status, UnsupportedProblem
 
 from .world import World, answer, definition, settings_for, trace

@@ -7,7 +7,7 @@ import pytest
 
 from hone.analysis.frames import CATEGORIES
 from hone.analysis.paper_numbers import Key, Matcher, PaperNumbers, read_published
-from hone.errors import ConfigError, RecordError
+from hone.core.errors import ConfigError, RecordError
 
 from .world import PUBLISHED, settings_for
 

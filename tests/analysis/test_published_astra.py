@@ -7,7 +7,7 @@ import pytest
 
 from hone.analysis.metrics import geometric_mean
 from hone.analysis.paper_numbers import ALL_KERNELS, Key, Matcher, PaperNumbers, read_published
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 
 from .rounds import settings_for
 from .world import PUBLISHED

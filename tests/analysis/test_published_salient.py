@@ -7,7 +7,7 @@ import pytest
 
 from hone.analysis.paper_numbers import read_published
 from hone.analysis.salient_numbers import DATASETS, TRAINING_FIELDS, dataset_of, read_training_numbers
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 
 from .trainings import Trainings, graph
 from .world import PUBLISHED

@@ -5,8 +5,8 @@ import math
 import pandas as pd
 import pytest
 
-from hone.errors import RecordError
-from hone.files import write_records
+from hone.core.errors import RecordError
+from hone.core.files import write_records
 from hone.records import Status
 from hone.tables.judge_repeatability import TABLE, compare, write
 

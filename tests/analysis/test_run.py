@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from hone.analysis.run import ALONE, KINDS, TABULAR, RunRecords, read_run
-from hone.errors import RecordError
-from hone.files import write_records
+from hone.core.errors import RecordError
+from hone.core.files import write_records
 
 from .rounds import big_kit
 from .trainings import big_trainings

@@ -5,7 +5,7 @@ import math
 import pytest
 from rich.console import Console
 
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.records import Status
 from hone.tables.run_comparison import compare_answers, compare_trainings, comparison
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from hone.analysis.csv_records import KernelTime, read_kernel_times
-from hone.csv_table import write_table as write_trial_table
+from hone.core.csv_table import write_table as write_trial_table
 from hone.tables.registry import TABLES
 from hone.tables.salient_timeline import TIMELINE_BATCHES
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from hone.analysis.csv_records import read_preparations
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 
 from .tables import rows_of
 from .trainings import Trainings

@@ -9,7 +9,7 @@ import pytest
 
 from hone.analysis.frames import CATEGORIES
 from hone.analysis.plotting import NothingToShow
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.records import Build, BuildStatus, Status, Usage
 from hone.tables import judge_repeatability, registry
 from hone.tables.docs import tables_page

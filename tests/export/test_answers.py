@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.export.answers import answers_frame, write_answers
 from hone.site.entries import entries
 from tests.analysis.rounds import big_kit

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.gnn import checkpoint
 
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn import checkpoint
 from hone.gnn.distributed import Ranks, device_of, launch, wait_for_all
 from hone.gnn.stages import train

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hone.config.graphs import SyntheticGraph
-from hone.errors import MachineError, RecordError, SourceError
+from hone.core.errors import MachineError, RecordError, SourceError
 from hone.gnn import prepare as preparing
 from hone.gnn.datasets.streams import row_chunks
 from hone.gnn.graph import Graph

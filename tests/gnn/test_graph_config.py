@@ -8,7 +8,7 @@ import pytest
 
 from hone.config.graphs import GraphEntry, PublishedGraph
 from hone.config.settings import json_schema, load, parse_graph
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.gnn import datasets
 from hone.gnn.graph import Graph
 from hone.gnn.prepare import download, prepare

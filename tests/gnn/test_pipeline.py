@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn import pyg
 from hone.gnn.batch import Batch
 from hone.gnn.observer import NullObserver, SpanObserver

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.gnn.layers import Convolution
 from hone.gnn.models import build_model
 from hone.gnn.observer import NullObserver, SpanObserver

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.gnn import checkpoint, stages
 from hone.gnn.stages import compiled_sampler, infer, train
 from hone.records import InferenceRun, TrainingRun

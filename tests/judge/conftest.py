@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hone.build import build_all
-from hone.build.kernels import with_kernels
+from hone.compile import build_all
+from hone.compile.kernels import with_kernels
 from hone.judge.device.cpu import bench as cpu_bench
 from hone.judge.judging import judge_all
 from hone.judge.runner import Zygote

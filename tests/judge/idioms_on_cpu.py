@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 import torch.utils.cpp_extension
 
-from hone.build.extension_probe import StandIn
+from hone.compile.extension_probe import StandIn
 from hone.methods.files import header, language_of, source_files
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from hone.judge.confinement import FULL, NOBODY, ORDINARY_USER, Confinement
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root needs it")
 HEAD = """
 import json, os, resource, sys
-from hone import syscalls
+from hone.core import syscalls
 from hone.judge import confinement as c
 def write(path, text="x"):
     with open(path, "w") as file:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hone.build.extension_call import NOT_BUILT, building_error, call_of
-from hone.build.outcome import UNSEEN
+from hone.compile.extension_call import NOT_BUILT, building_error, call_of
+from hone.compile.outcome import UNSEEN
 from hone.judge import judging
 from hone.judge.case import Case
 from hone.judge.extensions import check_extensions, fallback_note, settled, with_fallback

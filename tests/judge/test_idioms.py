@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from hone.build.parse import syntax_tree
+from hone.compile.parse import syntax_tree
 from hone.config.settings import read
 from hone.config.sources import LocalSource
 from hone.methods.files import check_files, header, language_of, read_file, source_files, statuses

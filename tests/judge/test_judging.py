@@ -4,9 +4,9 @@ import warnings
 
 import pytest
 
-from hone.build import build_all
-from hone.build.toolchain import cpu_target
-from hone.errors import RecordError
+from hone.compile import build_all
+from hone.compile.toolchain import cpu_target
+from hone.core.errors import RecordError
 from hone.judge import case as cases
 from hone.judge import judging
 from hone.judge.case import Case

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hone.build.kernels import kernel_solution
-from hone.errors import MachineError
+from hone.compile.kernels import kernel_solution
+from hone.core.errors import MachineError
 from hone.judge.baselines import BaselineFailedError, KernelBaselines, blamed_on
 from hone.judge.device.cpu import bench as cpu_bench
 from hone.judge.device.cpu.side import Subject

@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.judge import protocols
 from hone.judge.protocols import hone, measure_of
 from hone.judge.session import Session

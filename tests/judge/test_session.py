@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.judge import session as sessions
 from hone.judge.baselines import BesideError
 from hone.judge.case import Case

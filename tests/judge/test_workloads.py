@@ -2,8 +2,8 @@
 
 import pytest
 
-from hone.build.kernels import kernel_solution
-from hone.errors import RecordError
+from hone.compile.kernels import kernel_solution
+from hone.core.errors import RecordError
 from hone.judge import judging
 from hone.judge.device.cpu import bench as cpu_bench
 from hone.judge.gold import gold_solution

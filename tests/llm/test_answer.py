@@ -8,7 +8,7 @@ import pytest
 
 from hone.config.llm import Price
 from hone.config.settings import Paths
-from hone.errors import (
+from hone.core.errors import (
     MachineError,
     PendingAnswersError,
     ProviderError,

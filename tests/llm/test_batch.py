@@ -3,7 +3,7 @@ import json
 import pytest
 
 from hone.config.llm import Price
-from hone.errors import ProviderError, RecordError
+from hone.core.errors import ProviderError, RecordError
 from hone.llm.batch import export_requests, import_answers, requests_file
 from hone.llm.ledger import Ledger
 from hone.records import Sampling

@@ -1,7 +1,7 @@
 import pytest
 
 from hone.config.llm import Price
-from hone.errors import ProviderError
+from hone.core.errors import ProviderError
 from hone.llm.cost import DEFAULT_OUTPUT_TOKENS, ConfigTariff, find_tariff, most_usd
 from hone.records import Message, Sampling, Usage
 

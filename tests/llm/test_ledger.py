@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hone.errors import MachineError, RecordError
+from hone.core.errors import MachineError, RecordError
 from hone.llm.ledger import Ledger, describe
 from hone.llm.provider import StoppedError
 from hone.records import Completion

@@ -3,7 +3,7 @@ import os
 import pytest
 
 from hone.config import llm
-from hone.errors import ProviderError
+from hone.core.errors import ProviderError
 from hone.llm.names import api_key, config_name, environment, parse_model
 from hone.records import LLMRequest, Sampling
 

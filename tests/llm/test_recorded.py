@@ -4,8 +4,8 @@ import pytest
 
 from hone.config.llm import LLM
 from hone.config.settings import Paths, load
-from hone.errors import ProviderError, RecordError
-from hone.files import write_records
+from hone.core.errors import ProviderError, RecordError
+from hone.core.files import write_records
 from hone.llm.answer import answer_prompts
 from hone.llm.recorded import RecordedAnswer, read_transcript
 from hone.llm.transcript import record

@@ -3,7 +3,7 @@ from email.utils import formatdate
 
 import pytest
 
-from hone.errors import ProviderError
+from hone.core.errors import ProviderError
 from hone.llm.provider import Reply, StoppedError, TransientError
 from hone.llm.retry import Gate, Waits, ask_with_retries, server_wait_s
 from hone.records import Usage

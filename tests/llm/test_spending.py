@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hone.errors import RecordError, SpendingLimitError
+from hone.core.errors import RecordError, SpendingLimitError
 from hone.llm.ledger import Ledger
 from hone.llm.provider import StoppedError
 from hone.llm.spending import Budget

@@ -3,7 +3,7 @@
 import pytest
 
 from hone.config.settings import Experiment
-from hone.files import read_records, write_records
+from hone.core.files import read_records, write_records
 from hone.methods.archive import language_of, published
 from hone.methods.stages import archived
 from hone.records import Candidate, Claim, Claimed, Language, Origin, Solution

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from hone import launcher
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.methods.examples import ANSWER_FILES, load_example
 from hone.records import Argument, Definition, Language, Upstream
 

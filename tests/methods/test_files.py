@@ -3,8 +3,8 @@
 import pytest
 
 from hone.config.settings import Experiment
-from hone.errors import ConfigError
-from hone.files import read_records, write_records
+from hone.core.errors import ConfigError
+from hone.core.files import read_records, write_records
 from hone.methods.files import candidates, check_files, header, language_of, read_file, source_files
 from hone.methods.stages import files
 from hone.records import Candidate, Language, Solution

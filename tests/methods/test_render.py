@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hone.config.settings import Experiment
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.methods.feedback import Previous
 from hone.methods.render import Renderer, prompt_files, selected
 from hone.records import Definition, Language, Tolerance, Workload

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.build import build_all
+from hone.compile import build_all
 from hone.operators import Operator
 from tests.operators.kernels import DEFINITIONS, MERGE_DEFINITION, NORM_DEFINITION, SILU_DEFINITION, SILU_WORKLOADS
 from tests.operators.kernels import solution as solution_of

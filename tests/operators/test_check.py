@@ -6,7 +6,7 @@ import types
 import pytest
 import torch
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.operators import Operator, Replacement, read_replacements
 from hone.operators.check import COLUMNS, check, compare, compiled_function, disagreements
 from hone.operators.values import ReferenceCalls
@@ -155,7 +155,7 @@ def test_replacements_stand_in_the_config_entry(tmp_path):
 
 
 def test_a_kernel_that_is_wrong_does_not_agree(tmp_path):
-    from hone.build import build_all
+    from hone.compile import build_all
 
     wrong = solution(SILU_DEFINITION, SILU_DEFINITION.kernels["upstream"].replace("* up", "+ up"))
     (build,) = build_all(

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hone.build import build_all
+from hone.compile import build_all
 from hone.operators import Contract, OperatorError
 from hone.operators import native as native_module
 from hone.operators.native import NativeLibrary, on_device, stream_of

@@ -9,8 +9,8 @@ import torch
 from typer.testing import CliRunner
 
 from hone.cli.operators import app
-from hone.errors import MachineError, RecordError
-from hone.files import read_records, write_records
+from hone.core.errors import MachineError, RecordError
+from hone.core.files import read_records, write_records
 from hone.operators import stages
 from hone.operators.choice import KernelChoice
 from hone.records import Performance, Status, Timing

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.report.pages import page, title_of, write_report
 
 SUMMARY = """# Results

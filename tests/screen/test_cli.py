@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from hone.cli.main import app
-from hone.errors import ConfigError
-from hone.files import read_records, write_records
+from hone.core.errors import ConfigError
+from hone.core.files import read_records, write_records
 from hone.records import Candidate, Solution
 from hone.screen.gather import level_and_number
 from hone.screen.screening import Screening

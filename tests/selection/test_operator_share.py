@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from hone.build.toolchain import cpu_model
-from hone.files import read_records, write_records
+from hone.compile.toolchain import cpu_model
+from hone.core.files import read_records, write_records
 from hone.operators import OperatorError
 from hone.records import OperatorShare
 from hone.selection.loop.batches import builtin_library, calls, first_batches

@@ -2,15 +2,15 @@
 
 import pytest
 
-from hone.build.builds import build_one
-from hone.build.toolchain import toolchain_for
-from hone.files import write_text
+from hone.compile.builds import build_one
+from hone.compile.toolchain import toolchain_for
+from hone.core.files import write_text
+from hone.core.store import Store
 from hone.gnn.stages import train
 from hone.records import Language, Selection, TrainingRun
 from hone.selection.loop import check, with_selected_kernels
 from hone.selection.loop.check import CheckRequest, OwnBatch, check_kernel, refusal
 from hone.selection.loop.resolve import find
-from hone.store import Store
 from tests.gnn.blocks import job
 from tests.selection.operator import (
     ABORTS,

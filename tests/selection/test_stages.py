@@ -4,8 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from hone.cli.operators import app
-from hone.errors import RecordError
-from hone.files import read_record, read_records, write_records
+from hone.core.errors import RecordError
+from hone.core.files import read_record, read_records, write_records
 from hone.records import Build, BuildStatus, Performance, Selection, SelectionReason, Status, Timing
 from hone.selection.stages import select, verification_workloads
 from tests.selection.operator import DEFINITION, FASTER, LAUNCHER, WORKLOADS, solution

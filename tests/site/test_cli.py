@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from hone.cli import site as commands
 from hone.cli.main import app
-from hone.errors import ConfigError, RecordError
+from hone.core.errors import ConfigError, RecordError
 from hone.site import serve
 
 
@@ -23,7 +23,7 @@ def test_a_folder_of_tables_becomes_a_site(tmp_path):
 
 
 def test_a_run_that_was_not_made_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("hone.runs.RESULTS", tmp_path / "results")
+    monkeypatch.setattr("hone.config.runs.RESULTS", tmp_path / "results")
     done = call("site", "config/config.yaml", tmp_path / "site")
     assert isinstance(done.exception, RecordError)
     assert "no such file" in str(done.exception)

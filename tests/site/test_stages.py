@@ -8,13 +8,13 @@ from urllib.request import urlopen
 
 import pytest
 
-from hone.errors import ConfigError, MachineError, RecordError
+from hone.core.errors import ConfigError, MachineError, RecordError
 from hone.records import Status, Trace
 from hone.site.run import places_of
 from hone.site.serve import server
 from hone.site.stages import make_site_of_tables
 from hone.site.tables import as_data, read_tables
-from hone.verdict import FINDINGS, STATUSES
+from hone.solutions.verdict import FINDINGS, STATUSES
 from tests.analysis.rounds import big_kit
 from tests.analysis.world import big_world
 from tests.site.world import HOSTILE, Answers, make_site_of, site_run

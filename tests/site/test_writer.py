@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.site.writer import PAGES, POLICY, Writer, as_json, classic_script, finite, package_file
 from tests.site.world import HOSTILE
 

@@ -4,7 +4,7 @@ import subprocess
 import pytest
 
 from hone.config.sources import KernelBenchSource, LocalSource
-from hone.errors import MachineError, SourceError
+from hone.core.errors import MachineError, SourceError
 from hone.sources import git
 from hone.sources.fetch import fetch
 

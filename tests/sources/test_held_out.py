@@ -3,7 +3,7 @@
 import pytest
 
 from hone.config.sources import LocalSource
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.sources.fetch import fetch
 from hone.sources.held_out import HeldOutError, read_entries
 from hone.sources.inspect import define

@@ -1,6 +1,6 @@
 import pytest
 
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.sources.problem import packages, parse_name, pretrained_weights, read_problem
 
 GOOD = "class Model: ...\ndef get_inputs(): return []\ndef get_init_inputs(): return []\n"

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.sources import soundness
 from hone.sources.problem import ProblemFile
 

@@ -7,11 +7,11 @@ import platform
 import pytest
 import torch
 
-from hone.errors import MachineError, RecordError
+from hone.core.errors import MachineError, RecordError
+from hone.core.script import reported
 from hone.gnn import checkpoint
 from hone.gnn.distributed import _explanation
 from hone.gnn.infer import _mapped
-from hone.script import reported
 from tests.analysis.world import big_world
 
 

@@ -10,8 +10,8 @@ import yaml
 
 from hone.config.files import read_values
 from hone.config.settings import load
+from hone.core.files import write_records
 from hone.file_map import FileMap
-from hone.files import write_records
 from hone.llm.recorded import RecordedAnswer
 from tests.workflow.conftest import ROOT
 

@@ -9,10 +9,10 @@ from rich.console import Console
 
 from hone.config.settings import load
 from hone.config.trainings import TrainingKey
-from hone.errors import RecordError
+from hone.core.errors import RecordError
+from hone.core.files import write_records, write_text
 from hone.file_map import FileMap, Paths
 from hone.file_map.paths import training_job
-from hone.files import write_records, write_text
 from hone.llm.ledger import Ledger
 from hone.records import (
     Answer,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.files import write_records
+from hone.core.files import write_records
 from tests.judge.conftest import scale_definition
 from tests.operators.conftest import load, merge, norm, silu, small_store  # noqa: F401  fixtures
 

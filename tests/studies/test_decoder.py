@@ -6,8 +6,8 @@ import math
 import pytest
 import torch
 
-from hone.errors import ConfigError, MachineError
-from hone.files import write_records
+from hone.core.errors import ConfigError, MachineError
+from hone.core.files import write_records
 from hone.operators import OperatorError
 from hone.records import Performance, Status, Timing
 from hone.selection.choices import choose

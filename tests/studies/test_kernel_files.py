@@ -4,8 +4,8 @@ import csv
 
 import pytest
 
-from hone.csv_table import table_lines, write_table
-from hone.errors import ConfigError
+from hone.core.csv_table import table_lines, write_table
+from hone.core.errors import ConfigError
 from studies.judge.kernel_files import expand, open_bench
 
 

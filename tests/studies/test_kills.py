@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from hone.core.scratch import ScratchFolder
 from hone.records import ErrorFigures, Performance, Status, Timing
-from hone.scratch import ScratchFolder
 from studies.judge.kills import COLUMNS, Judgement, differences, failures, kills
 from studies.processes import GpuWatch, descendants, orphans_come_here, wait_until_gone
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.records import Performance, Timing
 from studies.judge.kernel_files import open_bench
 from studies.judge.profiler import COLUMNS, compare, row

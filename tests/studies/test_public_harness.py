@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from studies.judge.kernel_files import open_bench
 from studies.judge.public_harness import problem_names, problems
 from studies.judge.public_harness_child import install_stubs, summary, timed

@@ -9,8 +9,8 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from hone.errors import ConfigError, MachineError, RecordError
-from hone.files import write_records
+from hone.core.errors import ConfigError, MachineError, RecordError
+from hone.core.files import write_records
 from hone.operators.choice import KernelChoice
 from hone.records import Language
 from studies.__main__ import app

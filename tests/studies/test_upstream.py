@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hone.config.sources import FolderPackage, KernelsSource
-from hone.errors import ConfigError, SourceError
+from hone.core.errors import ConfigError, SourceError
 from hone.records import Tolerance
 from hone.sources.extraction.entry import Operator, Template
 from hone.sources.extraction.packages import open_package

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone.files import write_records
+from hone.core.files import write_records
 from hone.llm.recorded import RecordedAnswer
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import yaml
 
-from hone.files import write_records
+from hone.core.files import write_records
 from hone.records import Argument, Definition, Tolerance, Upstream, Workload
 from tests.workflow.conftest import PROBLEM, ROOT, Pipeline
 

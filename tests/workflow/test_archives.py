@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from hone.files import read_records
+from hone.core.files import read_records
 from hone.records import Candidate, Claim
 from hone.sources.archives.answer import SkippedAnswer
 

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from hone.analysis.metrics import geometric_mean
-from hone.files import read_records
+from hone.core.files import read_records
 from hone.records import Answer, Solution, Status, Trace, Workload
 from tests.analysis.tables import read_table
 from tests.workflow.rounds import FAST, MODEL, OTHER, SLOW, WRONG, Server, make_pipeline

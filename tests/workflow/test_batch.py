@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from hone.files import read_records
+from hone.core.files import read_records
 from hone.records import LLMRequest
 from tests.workflow.conftest import ADD, CONFIG, SCALE
 

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from hone.files import read_records
+from hone.core.files import read_records
 from hone.records import Candidate, Trace
 
 DEFINITION = "miniature/level1/2_Row_sum"

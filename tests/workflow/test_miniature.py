@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.files import read_records
+from hone.core.files import read_records
 from hone.llm.recorded import RecordedAnswer
 from tests.workflow.conftest import ROOT
 from tests.workflow.whole import refinement_curves, rows, run_whole, unresolved, verdicts

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 
-from hone.files import read_records
+from hone.core.files import read_records
 from hone.records import Candidate, Status, Trace
 
 TABLES = ("--", "results/tiny/tables/llm_cost.csv")

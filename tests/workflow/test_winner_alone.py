@@ -6,7 +6,7 @@ The tests build on one another.
 import pandas as pd
 import pytest
 
-from hone.files import read_records
+from hone.core.files import read_records
 from hone.records import Solution, Trace
 from tests.analysis.tables import read_table
 from tests.workflow.rounds import FAST, MODEL, OTHER, SLOW, Server, make_pipeline

@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from hone.files import read_records
+from hone.core.files import read_records
 from hone.records import Candidate, Trace
 from tests.workflow.conftest import ROOT, Pipeline
 

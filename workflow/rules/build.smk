@@ -14,7 +14,7 @@ rule build:
         paths.log("build/{experiment}/{model}/turn{turn}/{batch}"),
     conda:
         "../../envs/hone.yaml"
-    # All jobs of a machine share its compilers (hone.build.slots): this says how many batches are built side by side.
+    # All jobs of a machine share its compilers (hone.compile.slots): this says how many batches are built side by side.
     threads: build_threads
     params:
         store=settings.paths.store,
@@ -24,11 +24,11 @@ rule build:
         device=settings.judge.device,
         gpu=BUILD_GPU,
         code=code_digest(
-            "build",
+            "compile",
             "hardware",
             "launcher",
             "records",
-            "syscalls",
+            "core/syscalls",
             "judge/confinement",
             "judge/child/models",
         ),

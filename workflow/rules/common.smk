@@ -2,7 +2,7 @@
 from functools import cache
 from glob import glob
 
-from hone.code import code_digest, stage_digest, text_digest
+from hone.core.code import code_digest, stage_digest, text_digest
 from hone.config.settings import model_slug
 from hone.file_map import FileMap
 from hone.hardware import gpu

@@ -212,7 +212,7 @@ rule site:
             "site",
             "sources/workloads",
             "tables",
-            "verdict",
+            "solutions/verdict",
         ),
     message:
         "Write the explorer: `hone view` opens it."

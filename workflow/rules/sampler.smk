@@ -18,7 +18,7 @@ rule sampler_build:
         "../../envs/hone.yaml"
     params:
         store=settings.paths.store,
-        code=code_digest("build", "gnn/sampling"),
+        code=code_digest("compile", "gnn/sampling"),
     message:
         "Compile the sampler."
     script:

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from hone.build.slots import compilers_at_a_time
+from hone.compile.slots import compilers_at_a_time
+from hone.core.script import reported
 from hone.hardware import GPU
-from hone.kernel_stages import build
-from hone.script import reported
+from hone.solutions.stages import build
 
 with reported(snakemake.log, snakemake.output):
     gpu = snakemake.params.gpu

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from hone.core.script import reported
 from hone.records import Tolerance
-from hone.script import reported
 from hone.sources.stages import define_level
 
 with reported(snakemake.log, snakemake.output):

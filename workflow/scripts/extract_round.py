@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from hone.core.script import reported
 from hone.methods.astra.stages import extract
 from hone.records import Language
-from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     extract(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.config.settings import parse_source
-from hone.script import reported
+from hone.core.script import reported
 from hone.sources.stages import fetch_problems
 
 with reported(snakemake.log, snakemake.output):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hone.config.settings import parse_archive
-from hone.script import reported
+from hone.core.script import reported
 from hone.sources.archives.stages import fetch_archive
 
 with reported(snakemake.log, snakemake.output):

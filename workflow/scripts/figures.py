@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.script import reported
+from hone.core.script import reported
 from hone.tables.stages import make_figures
 
 with reported(snakemake.log, snakemake.output):

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from hone.config.settings import load
+from hone.core.script import reported
 from hone.llm.stages import generate
 from hone.records import Sampling
-from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     settings = load(snakemake.config)  # how models are asked changes no answer, so it is no param of the rule

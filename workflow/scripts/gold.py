@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hone.config.settings import Experiment
+from hone.core.script import reported
 from hone.methods.stages import gold
-from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     gold(

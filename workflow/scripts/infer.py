@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from hone.core.script import reported
 from hone.gnn.job import TrainingJob
 from hone.gnn.stages import compiled_sampler, infer
-from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     job = TrainingJob.model_validate(snakemake.params.job)

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from hone.kernel_stages import judge
+from hone.core.script import reported
 from hone.records import Protocol
-from hone.script import reported
+from hone.solutions.stages import judge
 
 with reported(snakemake.log, snakemake.output):
     judge(

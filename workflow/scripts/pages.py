@@ -5,7 +5,7 @@ from pathlib import Path
 from hone.analysis.pages import write_pages
 from hone.analysis.run import read_run
 from hone.config.settings import load
-from hone.script import reported
+from hone.core.script import reported
 
 with reported(snakemake.log, snakemake.output):
     records = {name: map(Path, snakemake.input[name]) for name in snakemake.params.records}

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from hone.config.settings import load
+from hone.core.script import reported
 from hone.report.landing import write_landing
 from hone.report.pages import write_report
-from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     summary, landing = Path(snakemake.input.summary[0]), Path(snakemake.output.landing)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hone.config.settings import Experiment
+from hone.core.script import reported
 from hone.methods.astra.stages import EarlierTurns, ask_role, told_files
-from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     role, experiment = snakemake.wildcards.role, Experiment.model_validate(snakemake.params.experiment)

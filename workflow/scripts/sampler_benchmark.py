@@ -4,8 +4,8 @@ from pathlib import Path
 
 import torch
 
+from hone.core.script import reported
 from hone.gnn.study import Load, thread_counts, throughput
-from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     throughput(

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from hone.files import write_records
+from hone.core.files import write_records
+from hone.core.script import reported
 from hone.gnn.sampling.build import sampler_build
-from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     write_records(Path(snakemake.output[0]), [sampler_build(Path(snakemake.params.store))])

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from hone.core.script import reported
 from hone.gnn.study import Load, explore
-from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     explore(

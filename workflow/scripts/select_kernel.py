@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.script import reported
+from hone.core.script import reported
 from hone.selection.stages import select
 
 with reported(snakemake.log, snakemake.output):

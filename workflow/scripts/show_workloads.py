@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.script import reported
+from hone.core.script import reported
 from hone.sources.stages import show_workloads
 
 with reported(snakemake.log, snakemake.output):

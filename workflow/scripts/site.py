@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from hone.code import commit
 from hone.config.settings import load
-from hone.script import reported
+from hone.core.code import commit
+from hone.core.script import reported
 from hone.site.stages import make_site, read_site_run
 
 with reported(snakemake.log, snakemake.output):

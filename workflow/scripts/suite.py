@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from hone.core.script import reported
 from hone.methods.astra.stages import suite
-from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     suite(

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import read_run
-from hone.code import commit
 from hone.config.settings import load
-from hone.script import reported
+from hone.core.code import commit
+from hone.core.script import reported
 from hone.tables.stages import make_tables, run_of
 
 with reported(snakemake.log, snakemake.output):

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from hone.core.script import reported
 from hone.gnn.job import TrainingJob
 from hone.gnn.stages import compiled_sampler, train
-from hone.script import reported
 from hone.selection.loop import with_selected_kernels
 
 with reported(snakemake.log, snakemake.output):

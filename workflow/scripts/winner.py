@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from hone.core.script import reported
 from hone.methods.astra.stages import EarlierTurns
 from hone.methods.astra.winners import write_winners
-from hone.script import reported
 
 with reported(snakemake.log, snakemake.output):
     write_winners(

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import ConfigDict, ValidationError
 
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.records import Record
 
 R = TypeVar("R", bound=Record)

@@ -18,7 +18,7 @@ from hone.analysis.metrics import geometric_mean, paired_ratio_interval
 from hone.analysis.provenance import joined, of_trace, on_gpu
 from hone.config.settings import ASTRA, Experiment, Settings
 from hone.config.sources import KernelBenchSource
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.records import Answer, Candidate, Definition, Protocol, Status, Trace, UnsupportedProblem
 from hone.selection.rank import latest
 

@@ -20,7 +20,7 @@ from hone.analysis.run import RunRecords
 from hone.analysis.source_lines import lines_of_code
 from hone.analysis.trajectories import Trajectory, Verdicts, Version, trajectories
 from hone.config.settings import UPSTREAM, Rounds, Settings
-from hone.files import write_text
+from hone.core.files import write_text
 from hone.methods.astra.evidence import resources
 from hone.methods.astra.teams import TEAMS
 from hone.records import Answer

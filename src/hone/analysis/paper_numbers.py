@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hone.analysis.salient_numbers import TRAINING_FIELDS
 from hone.config.settings import Settings, closest
-from hone.errors import ConfigError, RecordError
+from hone.core.errors import ConfigError, RecordError
 
 FOLDER = Path("resources/published")
 FIELDS = (

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from hone.analysis.svg import slim
-from hone.files import write_bytes, write_text
+from hone.core.files import write_bytes, write_text
 
 STYLE: Any = {
     "svg.hashsalt": "hone",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hone.analysis.csv_records import KernelTime, Preparation, read_kernel_times, read_preparations
-from hone.files import read_record, read_records
+from hone.core.files import read_record, read_records
 from hone.records import (
     Answer,
     Build,

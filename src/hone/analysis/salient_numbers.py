@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.records import GraphInfo, TrainingRun
 
 TRAINING_FIELDS = (

@@ -22,8 +22,8 @@ def inspect_(output: Annotated[Path, typer.Argument(help=OUTPUT)], config: Confi
 
     `inspect view --log-dir <folder>` shows them. It takes `pip install -e '.[export]'`.
     """
+    from hone.config.runs import run_folder
     from hone.export.inspect_log import export_logs
-    from hone.runs import run_folder
 
     for path in export_logs(_run_of(config), output, run_folder(config).name):
         typer.echo(str(path))

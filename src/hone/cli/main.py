@@ -18,7 +18,7 @@ from hone.cli.options import DEFAULT_CONFIG, DEFAULT_DEFINITIONS, RUN, ConfigFil
 from hone.cli.screen import screen
 from hone.cli.site import site, view
 from hone.cli.status import status
-from hone.runs import DEFAULT_RUN, RESULTS
+from hone.config.runs import DEFAULT_RUN, RESULTS
 
 RUNS, JUDGE, ANSWERS, PROJECT = "Run and look", "Judge kernels", "Answers of models", "Work on Hone"
 EXAMPLES = """
@@ -48,7 +48,7 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        from hone.code import commit
+        from hone.core.code import commit
 
         known = commit()
         typer.echo(f"hone {version('hone')}" + (f" (commit {known})" if known else ""))
@@ -97,8 +97,8 @@ def run(
     from hone.config.files import read_values
     from hone.config.overrides import override
     from hone.config.references import checked
+    from hone.config.runs import options_file, run_name
     from hone.config.settings import load
-    from hone.runs import options_file, run_name
 
     values = read_values(config)
     name = run or run_name(load(values, where=str(config)), [config])
@@ -191,7 +191,7 @@ def transcript(
     label: Annotated[str, typer.Option(help="Who answered, in free words.")],
 ) -> None:
     """Make a transcript for `recorded/<name>` from the answers of a run."""
-    from hone.files import read_all, write_records
+    from hone.core.files import read_all, write_records
     from hone.llm.transcript import record
     from hone.records import Answer
 
@@ -212,8 +212,8 @@ def judge(
     The exit status is 0 if all of them pass.
     """
     from hone.config.settings import read
-    from hone.hand import find_solution, judge_solutions, read_solution
-    from hone.verdict import verdict_lines
+    from hone.solutions.by_hand import find_solution, judge_solutions, read_solution
+    from hone.solutions.verdict import verdict_lines
 
     known = [
         read_solution(Path(name), definition) if definition or Path(name).exists() else find_solution(name)
@@ -237,9 +237,9 @@ def launcher(
     cuda: Annotated[bool, typer.Option("--cuda", help="That of a .cu file; else of a .cpp file.")] = False,
 ) -> None:
     """Print the function that a kernel of a definition must export."""
-    from hone.hand import find_definition
     from hone.launcher import signatures
     from hone.records import Language
+    from hone.solutions.by_hand import find_definition
 
     item = find_definition(definition, definitions)
     for line in signatures(item, item.kernel_language or (Language.CUDA if cuda else Language.CPP)):
@@ -288,7 +288,7 @@ def repeatability(
     output: Annotated[Path, typer.Option(help="The table to write; its .md twin comes beside it.")],
 ) -> None:
     """Compare the speedups of the same solutions judged twice."""
-    from hone.code import commit
+    from hone.core.code import commit
     from hone.tables.judge_repeatability import compare, write
 
     found = compare(first, second, commit())
@@ -300,9 +300,9 @@ def repeatability(
 @app.command(rich_help_panel=PROJECT)
 def generated() -> None:
     """Write what is generated from the code: the config's JSON schema, docs/records and docs/tables.md."""
+    from hone.cli.docs import write_pages
     from hone.config.settings import json_schema
-    from hone.docs import write_pages
-    from hone.files import write_text
+    from hone.core.files import write_text
     from hone.tables.docs import tables_page
 
     write_text(Path("config/schema/config.schema.json"), json_schema())
@@ -329,7 +329,7 @@ def _words(text: str) -> list[str]:
 def _write_yaml(path: Path, values: dict[str, Any]) -> None:
     import json
 
-    from hone.files import write_text
+    from hone.core.files import write_text
 
     # JSON is YAML: no anchors, no surprises.
     write_text(path, json.dumps(values, indent=2) + "\n")

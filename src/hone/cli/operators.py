@@ -43,7 +43,7 @@ def choose(
 ) -> None:
     """Choose, for each existing kernel, upstream's, today's and the best one that was written, and build them."""
     from hone.config.settings import read
-    from hone.files import read_records
+    from hone.core.files import read_records
     from hone.hardware import gpu
     from hone.operators import stages
     from hone.operators.choice import KernelChoice
@@ -120,7 +120,7 @@ def select(
     output: Output = RUN / "operators/selected.json",
 ) -> None:
     """Select the kernel that trainings run for an operator, on each kind of machine that judged one, and say why."""
-    from hone.files import read_records
+    from hone.core.files import read_records
     from hone.operators import stages
     from hone.records import SelectionReason
     from hone.selection.stages import select as choose_kernel

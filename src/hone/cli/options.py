@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from hone.errors import HoneError
-from hone.runs import run_folder
+from hone.config.runs import run_folder
+from hone.core.errors import HoneError
 
 RUN = Path("<run>")
 """The first part of a default path: the folder of the command's config in results/."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hone.runs import DEFAULT_RUN, RESULTS
+from hone.config.runs import DEFAULT_RUN, RESULTS
 
 
 def screen(
@@ -31,10 +31,10 @@ def screen(
 
     from rich.console import Console
 
-    from hone.bench import read_definitions
-    from hone.files import write_records, write_text
+    from hone.core.files import write_records, write_text
     from hone.screen import gather
     from hone.screen.show import as_csv, show
+    from hone.solutions.bench import read_definitions
 
     start, results = time.perf_counter(), RESULTS / run
     names = [word.strip() for word in experiment.split(",") if word.strip()]

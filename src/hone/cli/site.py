@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hone.runs import DEFAULT_RUN, RESULTS
+from hone.config.runs import DEFAULT_RUN, RESULTS
 
 
 def view(
@@ -46,7 +46,7 @@ def site(
 
     The pipeline makes that of each run by itself: `snakemake` writes results/<run>/site.
     """
-    from hone.runs import run_folder
+    from hone.config.runs import run_folder
     from hone.site.stages import make_site, make_site_of_tables, open_run
 
     if source.is_dir():

@@ -12,8 +12,8 @@ def status(config: ConfigFile = DEFAULT_CONFIG) -> None:
     neither PyTorch nor a GPU. What is wrong in a config is said with its line or field.
     """
     from hone.config.references import read_checked
+    from hone.config.runs import run_folder
     from hone.file_map import FileMap
-    from hone.runs import run_folder
     from hone.status.screen import show
 
     show(FileMap(read_checked(config), str(run_folder(config))), str(config))

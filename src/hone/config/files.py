@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 
 MERGE = "tag:yaml.org,2002:merge"
 """Of the key `<<`, which may stand there several times."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hone.config.settings import UNPROMPTED, closest
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 
 
 def override(

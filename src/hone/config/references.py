@@ -11,7 +11,7 @@ from hone.config.files import read_values
 from hone.config.graphs import PublishedGraph
 from hone.config.settings import ASTRA, UNPROMPTED, Settings, closest, load
 from hone.config.trainings import OPERATORS
-from hone.errors import ConfigError, located
+from hone.core.errors import ConfigError, located
 from hone.hardware import gpu
 from hone.llm.recorded import read_transcript, transcript_path
 from hone.methods.files import check_files

@@ -23,7 +23,7 @@ from hone.config.llm import LLM
 from hone.config.section import Section
 from hone.config.sources import KernelsSource, Source
 from hone.config.trainings import Training, check_trainings
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.methods.astra.teams import TEAMS
 from hone.records import Language, Protocol, Sampling, TorchBaseline
 

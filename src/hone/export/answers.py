@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from hone.errors import ConfigError
-from hone.files import write_text
+from hone.core.errors import ConfigError
+from hone.core.files import write_text
 from hone.site.entries import FLAGS, NUMBERS, SPEEDS, TEXTS, entries
 from hone.site.run import SiteRun
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hone.files import write_text
+from hone.core.files import write_text
 from hone.records import Argument, Definition, Language, Performance, Solution, Status, Trace, Workload
 from hone.site.run import SiteRun
 

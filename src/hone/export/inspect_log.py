@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hone.config.settings import ASTRA, model_slug
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.records import Answer, Candidate, Record, Trace
 from hone.site.answer import said
 from hone.site.entries import Entry, entries

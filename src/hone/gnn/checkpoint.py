@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from hone.errors import RecordError
-from hone.files import write_bytes
+from hone.core.errors import RecordError
+from hone.core.files import write_bytes
 
 FORMAT = 1
 

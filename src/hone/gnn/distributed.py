@@ -15,7 +15,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 
 if TYPE_CHECKING:
     import torch

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from hone.errors import RecordError
-from hone.files import read_record
+from hone.core.errors import RecordError
+from hone.core.files import read_record
 from hone.records.gnn import ARRAYS, GraphInfo
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hone.files import disk_errors, reserve
+from hone.core.files import disk_errors, reserve
 from hone.gnn.learner import autocast, model_input
 from hone.gnn.observer import NullObserver
 from hone.gnn.reference_sampler import ReferenceSampler

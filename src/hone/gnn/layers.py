@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

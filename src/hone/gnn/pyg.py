@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn.aggregate import destinations
 from hone.gnn.batch import Batch, Block
 from hone.gnn.sources import fetch

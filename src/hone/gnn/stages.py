@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hone.errors import ConfigError, RecordError
-from hone.files import write_text
+from hone.core.errors import ConfigError, RecordError
+from hone.core.files import write_text
 from hone.gnn.distributed import Ranks, device_of, launch, process_group
 from hone.gnn.graph import Graph
 from hone.gnn.job import TrainingJob

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from hone.code import commit
-from hone.csv_table import Row, write_table
-from hone.errors import ConfigError
+from hone.core.code import commit
+from hone.core.csv_table import Row, write_table
+from hone.core.errors import ConfigError
 from hone.gnn.sampling.design import BOOKKEEPING, MAPS, Design
 
 if TYPE_CHECKING:
@@ -241,6 +241,6 @@ def _plan(graph: Graph, load: Load, batches: int) -> Plan:
 def _machine() -> dict[str, str]:
     import torch
 
-    from hone.build.toolchain import cpu_model
+    from hone.compile.toolchain import cpu_model
 
     return {"commit": commit(), "device": cpu_model(), "torch": str(torch.__version__)}

@@ -10,8 +10,8 @@ import os
 import sys
 from pathlib import Path
 
-from hone.errors import HoneError
-from hone.files import read_record
+from hone.core.errors import HoneError
+from hone.core.files import read_record
 from hone.gnn.distributed import Ranks
 from hone.gnn.job import TrainingJob
 from hone.gnn.stages import train_process

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
-from hone.errors import on_failure
+from hone.core.errors import on_failure
 from hone.judge.verdict import Verdict
 from hone.records import Status
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hone.build.kernels import kernel_solution
-from hone.build.outcome import first_error
-from hone.build.toolchain import cpu_target
+from hone.compile.kernels import kernel_solution
+from hone.compile.outcome import first_error
+from hone.compile.toolchain import cpu_target
 from hone.judge.extensions import check_extensions
 from hone.judge.needs import cpu_only, lacking, lacking_on_gpu, other_gpu
 from hone.judge.verdict import UnsuitedVerdict, Verdict

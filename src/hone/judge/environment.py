@@ -9,8 +9,8 @@ import platform
 import shutil
 from pathlib import Path
 
-from hone.build.toolchain import cpu_model
-from hone.code import commit
+from hone.compile.toolchain import cpu_model
+from hone.core.code import commit
 from hone.records import Environment, Protocol
 
 

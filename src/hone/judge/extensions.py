@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hone.build.extension_call import NOT_BUILT
-from hone.build.outcome import UNSEEN, fallback, first_refusal, is_refusal, module_raised, unbuilt
+from hone.compile.extension_call import NOT_BUILT
+from hone.compile.outcome import UNSEEN, fallback, first_refusal, is_refusal, module_raised, unbuilt
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import Build, Performance, Protocol, Solution, Status
 

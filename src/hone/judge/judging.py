@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from hone.build.kernels import kernels_for
-from hone.build.progress import progress_bar
-from hone.code import code_digest
-from hone.errors import MachineError, RecordError
+from hone.compile.kernels import kernels_for
+from hone.compile.progress import progress_bar
+from hone.core.code import code_digest
+from hone.core.errors import MachineError, RecordError
+from hone.core.store import Store
 from hone.judge.case import Case
 from hone.judge.environment import environment_for
 from hone.judge.extensions import fallback_note, settled, with_fallback
@@ -19,15 +20,14 @@ from hone.judge.findings import Findings
 from hone.judge.session import Session
 from hone.judge.verdict import Verdict
 from hone.records import Build, BuildStatus, Definition, Protocol, Solution, Status, Trace, Workload, digest
-from hone.store import Store
 
 T = TypeVar("T")
 
 EXECUTED = {"reference", "axes", "held_out", "inputs", "parameters", "outputs", "dtypes", "requires", "flops"}
 """The fields of a definition that a verdict depends on."""
 EXECUTED_CODE = (
-    "build/extension_call", "build/extension_files", "build/extension_sites", "build/kernels", "build/outcome", "judge",
-    "hardware", "launcher", "screen", "syscalls",
+    "compile/extension_call", "compile/extension_files", "compile/extension_sites", "compile/kernels",
+    "compile/outcome", "core/syscalls", "hardware", "judge", "launcher", "screen",
 )  # fmt: skip
 """The modules that a verdict depends on."""
 

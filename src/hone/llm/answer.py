@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hone.config.llm import LLM
 from hone.config.settings import Paths
-from hone.errors import PendingAnswersError, ProviderError
+from hone.core.errors import PendingAnswersError, ProviderError
 from hone.llm.batch import export_requests
 from hone.llm.cost import find_tariff
 from hone.llm.ledger import Ledger

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from hone.config.llm import Price
-from hone.errors import ConfigError, RecordError
-from hone.files import read_records, write_records, write_text
+from hone.core.errors import ConfigError, RecordError
+from hone.core.files import read_records, write_records, write_text
 from hone.llm.cost import find_tariff
 from hone.llm.ledger import Ledger
 from hone.llm.live import completed

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hone.config.llm import Price
-from hone.errors import ProviderError
+from hone.core.errors import ProviderError
 from hone.llm.names import config_name
 from hone.records import LLMRequest, Usage
 

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hone.errors import MachineError, RecordError, on_failure
-from hone.files import disk_errors, read_record, reserve
+from hone.core.errors import MachineError, RecordError, on_failure
+from hone.core.files import disk_errors, read_record, reserve
 from hone.llm.names import config_name
 from hone.llm.provider import StoppedError
 from hone.records import Completion, LLMRequest

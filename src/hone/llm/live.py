@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hone.config.llm import LLM
-from hone.errors import on_failure
+from hone.core.errors import on_failure
 from hone.llm.cost import Tariff, find_tariff, most_usd
 from hone.llm.ledger import Ledger
 from hone.llm.provider import Provider, Reply, StoppedError

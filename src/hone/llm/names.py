@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hone.config.llm import LLM
 from hone.config.settings import closest
-from hone.errors import ProviderError
+from hone.core.errors import ProviderError
 from hone.records import LLMRequest
 
 OPENAI_URL = "https://api.openai.com/v1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from hone.errors import ProviderError
+from hone.core.errors import ProviderError
 from hone.llm.provider import Reply, TransientError
 from hone.llm.retry import server_wait_s
 from hone.llm.wire import body_of, error_text, parse_body

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hone.config.settings import closest
-from hone.errors import ProviderError, RecordError
-from hone.files import read_records
+from hone.core.errors import ProviderError, RecordError
+from hone.core.files import read_records
 from hone.llm.names import Target
 from hone.records import Answer, Completion, LLMRequest, Prompt, Sampling, Usage, Versioned
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from hone.errors import ProviderError
+from hone.core.errors import ProviderError
 from hone.llm.provider import Provider, Reply, StoppedError, TransientError
 from hone.records import FailedAttempt, LLMRequest
 

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hone.errors import RecordError, SpendingLimitError
-from hone.files import read_record, write_text
+from hone.core.errors import RecordError, SpendingLimitError
+from hone.core.files import read_record, write_text
 from hone.llm.ledger import Ledger, Slot, acquire, new_lock
 from hone.llm.provider import StoppedError
 from hone.records import Completion

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hone.config.llm import LLM
 from hone.config.settings import Paths
-from hone.files import read_records, write_records
+from hone.core.files import read_records, write_records
 from hone.llm.answer import answer_prompts
 from hone.records import Prompt, Sampling
 

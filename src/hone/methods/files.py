@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hone.config.settings import Experiment, closest
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.methods.extract import ENTRY_POINTS
 from hone.records import Candidate, Definition, Language, Solution, Status
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hone.config.settings import Experiment, Numbers
-from hone.errors import MachineError
-from hone.files import read_all, read_records, write_records
+from hone.core.errors import MachineError
+from hone.core.files import read_all, read_records, write_records
 from hone.hardware import GPUS
 from hone.judge.gold import gold_solution
 from hone.methods import extract as extraction

@@ -11,7 +11,7 @@ import jinja2
 import jinja2.meta
 from jinja2 import nodes
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 
 PROMPTS = Path("config/prompts")
 """The folder of templates and examples, relative to the repository's root, where the pipeline runs."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from hone.csv_table import Row
+from hone.core.csv_table import Row
 from hone.judge.child.models import flatten
 from hone.judge.device.cuda.checks import DeviceTally
 from hone.operators.binding import Binding

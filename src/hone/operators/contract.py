@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from hone.errors import HoneError
+from hone.core.errors import HoneError
 from hone.judge.layout import FLOATING
 from hone.records import Argument, Definition, Workload
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from hone.errors import MachineError, RecordError
-from hone.files import read_all, read_records
+from hone.core.errors import MachineError, RecordError
+from hone.core.files import read_all, read_records
 from hone.operators.choice import KERNEL_SETS, KernelChoice
 from hone.operators.contract import OperatorError
 from hone.operators.operator import Operator
@@ -105,7 +105,7 @@ def check(
 
     `library`: registers the package's own compiled functions as PyTorch operators, in the namespace of its file name.
     """
-    from hone.csv_table import Row, write_table
+    from hone.core.csv_table import Row, write_table
     from hone.operators import check as checking
 
     # Each is called at the sizes of one workload, so that nothing has to be learnt from all of them.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hone.config.settings import UNPROMPTED, Settings
-from hone.files import write_text
+from hone.core.files import write_text
 from hone.report.pages import OTHER_FILE
 
 PAPERS = """

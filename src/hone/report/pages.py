@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hone.errors import RecordError
-from hone.files import write_text
+from hone.core.errors import RecordError
+from hone.core.files import write_text
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

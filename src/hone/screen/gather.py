@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from hone.config.settings import closest
-from hone.errors import ConfigError
-from hone.files import read_records
+from hone.core.errors import ConfigError
+from hone.core.files import read_records
 from hone.methods.files import header, language_of
 from hone.records import Candidate, Definition, Language, Solution
 from hone.screen.screening import Screening, screen

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hone.build.parse import syntax_tree
+from hone.compile.parse import syntax_tree
 
 LARGEST_CHARACTERS = 4_000_000
 FOLDING_DEPTH = 40

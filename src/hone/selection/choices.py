@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from hone.build.kernels import kernel_solution
-from hone.errors import MachineError
-from hone.files import read_all, write_records
+from hone.compile.kernels import kernel_solution
+from hone.core.errors import MachineError
+from hone.core.files import read_all, write_records
 from hone.hardware import GPU
 from hone.operators.choice import KernelChoice, KernelSet
 from hone.records import BuildStatus, Definition, Solution, Trace, Workload
@@ -34,7 +34,7 @@ def choose(
     `gpu`: what CUDA is compiled for; absent: this machine's GPU. Raises MachineError when there is no compiler, or an
     existing kernel does not build.
     """
-    from hone.build import build_all
+    from hone.compile import build_all
 
     items = {item.name: item for item in read_all(definitions, Definition) if item.kernels}
     found = kernels_of(

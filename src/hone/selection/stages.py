@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from hone.config.settings import UPSTREAM
-from hone.errors import RecordError
-from hone.files import read_all, write_records, write_text
+from hone.core.errors import RecordError
+from hone.core.files import read_all, write_records, write_text
 from hone.records import (
     Build,
     Definition,

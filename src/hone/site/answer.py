@@ -12,7 +12,7 @@ from hone.records import Definition, Finding, Language, Solution, Trace, digest
 from hone.site.entries import Entry
 from hone.site.run import ID_DIGITS, Located, SiteRun, page_id
 from hone.site.sources import lines_of, opcodes
-from hone.verdict import FINDINGS, STATUSES
+from hone.solutions.verdict import FINDINGS, STATUSES
 
 KINDS = {"evaluations": "all workloads", "suite_traces": "the roles' own suite", "traces": "all workloads"}
 Put = Callable[[str, Any], None]

@@ -7,7 +7,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from hone.errors import ConfigError, MachineError
+from hone.core.errors import ConfigError, MachineError
 
 
 class _Handler(SimpleHTTPRequestHandler):

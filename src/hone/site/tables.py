@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.site.run import page_id
 from hone.tables.judge_repeatability import TABLE as REPEATABILITY
 from hone.tables.registry import TABLES

@@ -14,8 +14,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from hone.errors import MachineError
-from hone.files import disk_errors
+from hone.core.errors import MachineError
+from hone.core.files import disk_errors
 
 PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "index": ("Overview", ()),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hone.config.sources import KernelBenchSource, LocalSource
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.sources import git
 from hone.sources.problem import ProblemFile, parse_name, read_problem
 

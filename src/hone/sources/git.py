@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from hone.errors import MachineError, SourceError, on_failure
-from hone.scratch import ScratchFolder
+from hone.core.errors import MachineError, SourceError, on_failure
+from hone.core.scratch import ScratchFolder
 
 REGULAR_FILES = (b"100644", b"100755")
 LINK = b"120000"

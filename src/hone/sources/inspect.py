@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hone.errors import MachineError, SourceError
+from hone.core.errors import MachineError, SourceError
+from hone.core.scratch import ScratchFolder
 from hone.launcher import C_TYPES, HALF_TYPES
 from hone.records import Argument, Definition, Language, UnsupportedProblem, canonical_json
-from hone.scratch import ScratchFolder
 from hone.sources.channel import Replies
 from hone.sources.inspection import READY, Inspection, Report
 from hone.sources.naming import name_arguments

@@ -12,7 +12,7 @@ import re
 import sys
 import warnings
 
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.records import Upstream, Versioned
 
 REQUIRED = ("Model", "get_inputs", "get_init_inputs")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hone.errors import RecordError
+from hone.core.errors import RecordError
 from hone.records import Record, SoundnessFlag
 from hone.sources.problem import ProblemFile
 

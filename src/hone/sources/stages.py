@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hone.config.settings import Numbers
 from hone.config.sources import Source
-from hone.errors import located
-from hone.files import read_all, read_records, write_records
+from hone.core.errors import located
+from hone.core.files import read_all, read_records, write_records
 from hone.records import TORCH_BASELINES, Definition, Tolerance, UnsupportedProblem, Workload
 from hone.sources.workloads import visible, workload_of
 

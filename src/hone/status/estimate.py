@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hone.config.settings import Settings
 from hone.config.trainings import TrainingKey
-from hone.errors import ProviderError
+from hone.core.errors import ProviderError
 from hone.llm.cost import Tariff, find_tariff
 from hone.llm.names import parse_model
 from hone.records import LLMRequest, Sampling, Usage

@@ -12,8 +12,8 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from hone.config.models import GNNModel
-from hone.errors import RecordError
-from hone.files import read_record, read_records
+from hone.core.errors import RecordError
+from hone.core.files import read_record, read_records
 from hone.records import BuildStatus, Status, Usage
 from hone.records.gnn import System
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from hone.errors import RecordError
-from hone.files import write_text
+from hone.core.errors import RecordError
+from hone.core.files import write_text
 from hone.tables.row import Kind, TableRow
 from hone.tables.table import Table
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hone.analysis.provenance import Provenance, joined, of_trace
-from hone.errors import RecordError
-from hone.files import read_records, write_text
+from hone.core.errors import RecordError
+from hone.core.files import read_records, write_text
 from hone.records import Trace
 from hone.tables import columns
 from hone.tables.files import to_frame, write_csv

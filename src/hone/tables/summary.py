@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from hone.files import write_text
+from hone.core.files import write_text
 from hone.tables.files import read_table
 from hone.tables.registry import FIGURES, TABLES, caption_of
 from hone.tables.table import RunTable

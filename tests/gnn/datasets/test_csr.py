@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from hone.errors import MachineError, SourceError
+from hone.core.errors import MachineError, SourceError
 from hone.gnn.datasets import csr
 from hone.gnn.datasets.csr import first_pairs, write_csr
 from hone.gnn.datasets.streams import edge_chunks

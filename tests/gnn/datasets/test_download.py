@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.gnn.datasets.download import check_sha256, downloaded, unpacked
 
 CONTENT = bytes(range(256)) * 400

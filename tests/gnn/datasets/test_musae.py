@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hone.config.graphs import MusaeGraph
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.gnn.datasets import musae
 from hone.gnn.graph import Graph
 from hone.gnn.prepare import prepare

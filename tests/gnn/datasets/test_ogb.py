@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hone.config.graphs import OGBGraph
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.gnn.datasets import ogb, ogb_npz
 from hone.gnn.graph import UNLABELLED, Graph
 from hone.gnn.prepare import prepare

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from hone.config.graphs import Papers100MLikeGraph
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn.datasets import papers100m_files
 from hone.gnn.datasets.papers100m_device import generate_on
 from hone.gnn.datasets.papers100m_like import Law, draw_edges, generate, scrambled, splits

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from hone.config.graphs import PlanetoidGraph
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.gnn.datasets import planetoid
 from hone.gnn.graph import UNLABELLED, Graph
 from hone.gnn.prepare import prepare

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn.datasets import writing
 from hone.gnn.datasets.writing import ArrayFile, as_stored, complete_folder, require_space
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from hone.build.builds import CUDA_EPILOGUE
+from hone.compile.builds import CUDA_EPILOGUE
 from hone.gnn.device.build import MAIN, build_device_library
 from hone.gnn.device.memory import DeviceGraph
 from hone.gnn.device.native import Library

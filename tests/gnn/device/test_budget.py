@@ -3,7 +3,7 @@
 import pytest
 
 from hone.config.models import FAMILIES
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn.device.places.budget import (
     GIB,
     HOST_RESERVE_BYTES,

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.stats import chi2
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import DeviceGraph, Room
 from hone.gnn.device.native import GraphView, address

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from hone.csv_table import write_table
-from hone.errors import MachineError
+from hone.core.csv_table import write_table
+from hone.core.errors import MachineError
 from hone.gnn.device.kernel_work import BatchCounts, HopCounts, batch_work
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.roofline import ALL, COLUMNS, EPOCH, Launch, Machine, attributed, kernels_of, table_rows

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hone.config.graphs import SyntheticGraph
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn.device import copies
 from hone.gnn.device.memory import DeviceGraph
 from hone.gnn.device.places import host

@@ -6,7 +6,7 @@ from ast import literal_eval
 import pytest
 import torch
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn.device import copies, training
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.operators import Operators

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hone.config.trainings import MAX_DEVICE_FANOUT
-from hone.errors import ConfigError, MachineError
+from hone.core.errors import ConfigError, MachineError
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.sampling import Sampler

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from hone.build.builds import CUDA_EPILOGUE, build_one
-from hone.build.kernels import kernel_solution
-from hone.build.toolchain import toolchain_for
+from hone.compile.builds import CUDA_EPILOGUE, build_one
+from hone.compile.kernels import kernel_solution
+from hone.compile.toolchain import toolchain_for
 from hone.config.trainings import OPERATORS
-from hone.errors import MachineError
-from hone.files import write_text
+from hone.core.errors import MachineError
+from hone.core.files import write_text
+from hone.core.store import Store
 from hone.gnn.device.loop import DeviceLoop
 from hone.gnn.device.memory import Room
 from hone.gnn.device.native import Library
@@ -22,7 +23,6 @@ from hone.operators import OperatorError
 from hone.records import Language, SelectedKernel, Selection, Tolerance, Workload
 from hone.selection.loop import resolve, with_selected_kernels
 from hone.selection.loop.in_loop import differences
-from hone.store import Store
 from tests.analysis.trainings import environment
 from tests.gnn.device.conftest import HERE
 from tests.gnn.device.test_training import run, told

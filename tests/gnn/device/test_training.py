@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hone.analysis.csv_records import read_kernel_times
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.gnn import stages
 from hone.gnn.device import roofline
 from hone.gnn.device.native import Library

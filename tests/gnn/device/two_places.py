@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from hone.files import read_record
+from hone.core.files import read_record
 from hone.gnn.device import training
 from hone.gnn.device.memory import Room
 from hone.gnn.distributed import Ranks, device_of, process_group

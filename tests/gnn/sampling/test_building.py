@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn.sampling import Sampler, SamplerError, build_sampler
 from hone.gnn.sampling import build as build_module
 from hone.gnn.sampling.build import MAIN, SOURCES, whole_source

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from hone.build import build_all
-from hone.build.kernels import kernel_solution
-from hone.errors import MachineError
-from hone.files import read_records
+from hone.compile import build_all
+from hone.compile.kernels import kernel_solution
+from hone.core.errors import MachineError
+from hone.core.files import read_records
 from hone.gnn.sampling import Design, Sampler
 from hone.gnn.seeds import Plan
 from hone.llm.recorded import RecordedAnswer

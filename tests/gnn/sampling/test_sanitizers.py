@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.build.toolchain import toolchain_for
+from hone.compile.toolchain import toolchain_for
 from hone.gnn.sampling.build import SOURCES
 from hone.records import Language
 

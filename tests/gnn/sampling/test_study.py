@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from hone.errors import ConfigError, MachineError
+from hone.core.errors import ConfigError, MachineError
 from hone.gnn.sampling.design import BOOKKEEPING, MAPS, Design
 from hone.gnn.study import STUDY_COLUMNS, THREADS_COLUMNS, Load, explore, grid, thread_counts, throughput
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from hone.config.settings import load
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.judge.case import Case
 from hone.judge.device.cuda.alone import WARM_UPS, TimedAlone, beside
 from hone.judge.findings import Findings

@@ -201,7 +201,7 @@ def python(text, *arguments):
 
 SOCKETS = """
 import json, os, socket, sys
-from hone import syscalls
+from hone.core import syscalls
 installed = syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
 installed = installed and syscalls.forbid_processes_and_sockets(os.getpid(), local=sys.argv[1] == "local")
 found = {}
@@ -232,7 +232,7 @@ def test_the_filter_lets_only_local_sockets_through_and_only_for_a_gpu(local):
 LANDLOCK = """
 import json, sys
 from pathlib import Path
-from hone import syscalls
+from hone.core import syscalls
 from hone.judge.confinement import Confinement, confine
 parts = confine(Confinement(1 << 30, (sys.argv[1],), gpu=True, scratch=sys.argv[2]), [])
 found = {"landlock": "read_only_files" in parts}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.judge.device.cuda.reference import Device
 
 H200 = {

@@ -6,7 +6,7 @@ import types
 
 import pytest
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.judge.case import Case, check_build
 from hone.judge.device.cpu.bench import CpuBench
 from hone.judge.device.cuda import gpu

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from hone.build.kernels import kernel_solution
+from hone.compile.kernels import kernel_solution
 from hone.judge.baselines import BaselineFailedError, BesideError
 from hone.judge.case import Case
 from hone.judge.child.cuda.candidate import CandidateHost

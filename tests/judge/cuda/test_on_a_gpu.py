@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from hone.build import build_all
-from hone.build.kernels import kernel_solution
+from hone.compile import build_all
+from hone.compile.kernels import kernel_solution
 from hone.config.sources import LocalSource
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.judge.device.cuda.gpu import visible_gpus
 from hone.judge.judging import judge_all
 from hone.methods.files import header, read_file, statuses

@@ -7,7 +7,7 @@ import yaml
 
 from hone.config.judge import timing_protocols
 from hone.config.settings import load
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.judge import protocols
 from hone.judge.protocols import measure_of
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.files import write_records
+from hone.core.files import write_records
 from hone.methods.astra.history import Attempt, histories
 from hone.methods.astra.stages import STAGES, EarlierTurns
 from hone.records import (

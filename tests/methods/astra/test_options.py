@@ -3,7 +3,7 @@
 import pytest
 
 from hone.config.settings import load
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 
 
 def settings(*, judge=None, sources=None, baselines=("torch_eager", "upstream"), batch_size=25, **experiment):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hone.config.settings import Experiment
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.methods.astra.roles import CODING, TESTING, RoleAnswer, RoleRenderer
 from hone.methods.templates import Templates
 from hone.records import Answer, Completion, Definition, LLMRequest, Message, Sampling, Status, Usage

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from hone.config.settings import Experiment
-from hone.errors import MachineError, RecordError
-from hone.files import read_records, write_records
+from hone.core.errors import MachineError, RecordError
+from hone.core.files import read_records, write_records
 from hone.methods.astra import stages
 from hone.methods.astra.history import Attempt
 from hone.methods.astra.stages import EarlierTurns, told_files

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hone.build.kernels import kernel_solution
-from hone.files import read_records, write_records
+from hone.compile.kernels import kernel_solution
+from hone.core.files import read_records, write_records
 from hone.methods.astra.winners import winner_of, write_winners
 from hone.records import Build, Solution, Status
 from tests.methods.astra.conftest import code

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 
 from .conftest import SOURCE, problem, reasons, result, verdicts
 

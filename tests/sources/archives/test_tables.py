@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 
 from .conftest import SOURCE, problem, reasons
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from hone.build import build_all
-from hone.build.kernels import kernel_solution
+from hone.compile import build_all
+from hone.compile.kernels import kernel_solution
 from hone.launcher import signatures
 from hone.records import BuildStatus, Language
 from tests.gnn.sampling.specified import below, halves, positions

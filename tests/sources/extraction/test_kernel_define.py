@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from hone.build import build_all
-from hone.build.kernels import kernel_solution
+from hone.compile import build_all
+from hone.compile.kernels import kernel_solution
 from hone.config.settings import load
 from hone.config.sources import FolderPackage
-from hone.errors import ConfigError, SourceError
-from hone.files import read_records, write_records
+from hone.core.errors import ConfigError, SourceError
+from hone.core.files import read_records, write_records
 from hone.launcher import signatures
 from hone.records import Definition, Language, Tolerance, Upstream
 from hone.sources.extraction.define import _definition, _workloads, define

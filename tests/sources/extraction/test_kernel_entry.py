@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.sources.extraction.entry import parse_entry
 from hone.sources.extraction.names import parse_name
 from tests.sources.extraction.conftest import ENTRY

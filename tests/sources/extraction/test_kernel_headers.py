@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.sources.extraction.headers import resolve, without_comments
 from hone.sources.extraction.packages import Tree
 

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from hone.config.sources import GitPackage, PyPIPackage
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.sources.extraction.packages import cached, open_package, open_packages
 
 SETUP = "raise SystemExit('a package is never executed')\n"

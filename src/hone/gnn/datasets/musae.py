@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hone.config.graphs import MusaeGraph
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.gnn.datasets.download import downloaded
 from hone.gnn.datasets.splits import stratified
 from hone.gnn.datasets.streams import GraphStreams, RowStream, edge_chunks, row_chunks

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from hone.config.graphs import OGBGraph
-from hone.errors import ConfigError, SourceError
+from hone.core.errors import ConfigError, SourceError
 from hone.gnn.datasets.download import check_sha256, downloaded, unpacked
 from hone.gnn.datasets.ogb_csv import CsvGraph, read_ids
 from hone.gnn.datasets.ogb_npz import NpzGraph

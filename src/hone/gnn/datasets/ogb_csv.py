@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.gnn.graph import UNLABELLED
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.gnn.datasets.ogb_csv import AGAIN, as_labels
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hone.config.graphs import Papers100MLikeGraph
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.gnn.datasets.csr import first_pairs
 from hone.gnn.datasets.papers100m_like import (
     BLOCK,

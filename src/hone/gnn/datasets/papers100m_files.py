@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hone.config.graphs import Papers100MLikeGraph
-from hone.errors import MachineError
-from hone.files import write_text
+from hone.core.errors import MachineError
+from hone.core.files import write_text
 from hone.gnn.datasets.papers100m_device import GeneratedGraph, generate_on
 from hone.gnn.datasets.writing import ArrayFile, complete_folder, require_space
 from hone.gnn.graph import INFO, layout, sha256_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hone.config.graphs import PlanetoidGraph
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.gnn.datasets.download import check_sha256, downloaded
 from hone.gnn.datasets.streams import GraphStreams, edge_chunks, row_chunks
 from hone.gnn.graph import UNLABELLED

@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.lib import format as npy
 
-from hone.errors import MachineError
-from hone.files import disk_errors
+from hone.core.errors import MachineError
+from hone.core.files import disk_errors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 GIB = 1 << 30

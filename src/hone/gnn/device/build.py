@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hone.build.builds import build_one
-from hone.build.toolchain import toolchain_for
-from hone.errors import MachineError
+from hone.compile.builds import build_one
+from hone.compile.toolchain import toolchain_for
+from hone.core.errors import MachineError
+from hone.core.store import Store
 from hone.gnn.sampling.build import whole_source
 from hone.records import Language, Solution
-from hone.store import Store
 
 MAIN = Path(__file__).parent / "cuda" / "api.cu"
 NAME = "hone/device"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 
 if TYPE_CHECKING:
     from torch import Tensor

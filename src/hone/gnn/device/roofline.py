@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from hone.csv_table import Row, write_table
-from hone.errors import MachineError
+from hone.core.csv_table import Row, write_table
+from hone.core.errors import MachineError
 from hone.gnn.device.kernel_work import PRODUCT, BatchCounts, KernelWork, batch_work
 from hone.gnn.seeds import Plan, shuffled
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library, MapView, address
 from hone.gnn.device.operators import Operators

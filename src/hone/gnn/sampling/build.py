@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hone.build.builds import build_one
-from hone.build.toolchain import toolchain_for
-from hone.errors import MachineError
+from hone.compile.builds import build_one
+from hone.compile.toolchain import toolchain_for
+from hone.core.errors import MachineError
+from hone.core.store import Store
 from hone.records import Build, Language, Solution
-from hone.store import Store
 
 SOURCES = Path(__file__).parent / "cpp"
 MAIN = "api.cpp"

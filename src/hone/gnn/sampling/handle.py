@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hone.errors import HoneError
+from hone.core.errors import HoneError
 from hone.gnn.sampling.design import BOOKKEEPING, MAPS, Design
 from hone.gnn.sampling.native import (
     MESSAGE_BYTES,

@@ -9,7 +9,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.launcher import ENTRY_POINT
 
 MAX_HOPS = 8

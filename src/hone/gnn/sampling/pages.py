@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn.sampling.measure import EpochTime
 from hone.gnn.sampling.pages import in_pages
 from hone.gnn.slots import slots_for

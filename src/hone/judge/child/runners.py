@@ -40,7 +40,7 @@ def import_hosts(kind: str) -> None:
     if kind == "cuda_plain":
         import hone.judge.child.cuda.native
     elif kind == "cuda_torch":
-        import hone.build.extension_call
+        import hone.compile.extension_call
         import hone.judge.child.cuda.candidate
         import hone.judge.child.cuda.reference
         import hone.judge.device.cuda.models

@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.judge.stand import Timed
 from hone.records import Performance, Protocol
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from hone import launcher
 from hone.config.settings import UPSTREAM, Experiment
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.hardware import gpu
 from hone.methods.astra.evidence import evidence, failures, overview
 from hone.methods.astra.history import History

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from hone.build.kernels import kernel_solution
+from hone.compile.kernels import kernel_solution
 from hone.config.settings import UPSTREAM, Experiment, Method, Numbers
-from hone.errors import MachineError, RecordError
-from hone.files import read_all, read_records, write_records
+from hone.core.errors import MachineError, RecordError
+from hone.core.files import read_all, read_records, write_records
 from hone.hardware import GPUS
 from hone.methods import extract as extraction
 from hone.methods.astra.history import Attempt, History, attempts_of, histories

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from hone.build.kernels import kernel_solution
-from hone.files import read_all, write_records
+from hone.compile.kernels import kernel_solution
+from hone.core.files import read_all, write_records
 from hone.methods.astra.history import Attempt, History, Version, histories
 from hone.methods.astra.stages import EarlierTurns
 from hone.records import Build, Definition, Solution, Trace, Workload

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.build.builds import build_for
-from hone.build.kernels import kernel_solution
+from hone.compile.builds import build_for
+from hone.compile.kernels import kernel_solution
 from hone.config.settings import UPSTREAM
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn.sampling import Sampler
 from hone.gnn.seeds import Plan, shuffled
 from hone.operators.contract import Contract, OperatorError

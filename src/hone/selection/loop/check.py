@@ -16,8 +16,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from hone.errors import HoneError, RecordError
-from hone.files import read_record, write_text
+from hone.core.errors import HoneError, RecordError
+from hone.core.files import read_record, write_text
 from hone.gnn.job import TrainingJob
 from hone.judge.confinement import die_with_parent
 from hone.records import Definition, Record, SelectedKernel, Selection, Solution, Versioned, Workload

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hone.build.toolchain import cpu_model
+from hone.compile.toolchain import cpu_model
 from hone.config.trainings import OPERATORS
-from hone.files import read_records, write_records
+from hone.core.files import read_records, write_records
 from hone.gnn.job import TrainingJob
 from hone.records import Definition, Language, OperatorShare
 

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone.build.builds import build_for
-from hone.errors import HoneError
-from hone.files import read_record
+from hone.compile.builds import build_for
+from hone.core.errors import HoneError
+from hone.core.files import read_record
+from hone.core.store import Store
 from hone.gnn.job import TrainingJob
 from hone.gnn.stages import environment
 from hone.records import BuildStatus, KernelUse, Language, SelectedKernel, Selection
 from hone.selection.loop.check import OwnBatch, OwnLoop, refusal
-from hone.store import Store
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _kept(kernel: SelectedKernel, store: Path) -> Path | None:
 
 def _target(language: Language) -> str:
     """What objects in a language must be for to run here."""
-    from hone.build.toolchain import cpu_target
+    from hone.compile.toolchain import cpu_target
     from hone.hardware import gpu_here
 
     return gpu_here().target if language is Language.CUDA else cpu_target()

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from hone.config.archives import ArchiveSection
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.records import Origin, Sampling
 from hone.sources import git
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hone.config.archives import RunsArchive
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.records import Claimed
 from hone.sources.archives.answer import Found, Gathered, SkipReason
 from hone.sources.archives.reading import Repository, Texts, json_value, yaml_mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from hone.config.archives import Archive
-from hone.errors import located
-from hone.files import write_records
+from hone.core.errors import located
+from hone.core.files import write_records
 from hone.sources.archives.fetch import fetch
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hone.config.archives import LeaderboardArchive, ScoredLinesArchive
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.records import Claimed, ClaimedVerdict
 from hone.sources.archives.answer import Found, Gathered, SkipReason
 from hone.sources.archives.reading import Repository, Texts, json_value

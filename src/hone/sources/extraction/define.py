@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.records import TORCH_BASELINES, Argument, Definition, Tolerance, Workload
 from hone.sources.extraction.entry import Entry, Shape, TensorOrScalar
 from hone.sources.extraction.fetch import LEVEL, KernelFile

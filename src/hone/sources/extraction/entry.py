@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.launcher import C_TYPES, HALF_TYPES
 from hone.records import Language, Tolerance
 from hone.sources.extraction.replacement import Replacement

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from hone.errors import SourceError
+from hone.core.errors import SourceError
 from hone.records import Record
 from hone.sources.extraction.packages import Tree
 

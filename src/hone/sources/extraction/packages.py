@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from hone.config.sources import FolderPackage, GitPackage, Package, PyPIPackage
-from hone.errors import SourceError
-from hone.files import write_bytes
-from hone.scratch import ScratchFolder
+from hone.core.errors import SourceError
+from hone.core.files import write_bytes
+from hone.core.scratch import ScratchFolder
 from hone.sources import git
 
 CACHE = Path(".hone/packages")

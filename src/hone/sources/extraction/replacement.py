@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from hone.errors import ConfigError
+from hone.core.errors import ConfigError
 from hone.records import Definition
 from hone.records.base import Record
 

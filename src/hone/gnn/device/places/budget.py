@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn.device.memory import Room
 from hone.gnn.models import family
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.gnn.sampling.pages import empty_pages
 
 if TYPE_CHECKING:

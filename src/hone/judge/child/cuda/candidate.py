@@ -80,7 +80,7 @@ class CandidateHost:
         return {"ok": True}
 
     def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        from hone.build.extension_call import prebuilt_load_inline, replace_load_inline
+        from hone.compile.extension_call import prebuilt_load_inline, replace_load_inline
 
         extensions = {key: Path(path) for key, path in message["extensions"].items()}
         replace_load_inline(prebuilt_load_inline(extensions, message["refused"]))

@@ -10,7 +10,7 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 from hone.judge.layout import FLOATING, Layout, Slot
 
 Bytes = npt.NDArray[np.uint8]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from hone.errors import on_failure
+from hone.core.errors import on_failure
 from hone.judge.baselines import KernelBaselines
 from hone.judge.case import Case, check_build
 from hone.judge.confinement import Shortfall

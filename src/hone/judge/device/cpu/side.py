@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hone.errors import on_failure
+from hone.core.errors import on_failure
 from hone.judge.confinement import Confinement
 from hone.judge.device.cpu.arena import Arena, Bytes
 from hone.judge.device.cpu.reference import SETUP_TIMEOUT_S, Reference

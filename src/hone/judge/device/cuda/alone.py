@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hone.code import code_digest
+from hone.core.code import code_digest
+from hone.core.store import Store
 from hone.judge.case import Case
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.environment import environment_for
 from hone.judge.protocols.kernelbench import baseline_as_published
 from hone.judge.verdict import Verdict
 from hone.records import TIMED_ALONE, BaselineTimes, Performance, Protocol, Timing, digest
-from hone.store import Store
 
 WARM_UPS = 3
 """A graph of PyTorch's own needs one run to warm up and one to be recorded."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from hone.core.scratch import ScratchFolder
 from hone.judge.baselines import BesideError
 from hone.judge.case import Case
 from hone.judge.confinement import Shortfall
@@ -29,7 +30,6 @@ from hone.judge.runner import Zygote
 from hone.judge.stand import Scalars
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import AsPublished, Language, Mode, Protocol, Status
-from hone.scratch import ScratchFolder
 from hone.screen.kernels import kind_of_kernel
 
 HELD_OUT_TRIALS = 1

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone.errors import MachineError
+from hone.core.errors import MachineError
 
 REMEDY = "judge on a machine with an NVIDIA GPU and driver, or set judge.device: cpu"
 SLOWED = {

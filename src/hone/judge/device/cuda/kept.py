@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
-from hone.errors import on_failure
+from hone.core.errors import on_failure
 from hone.judge.baselines import KernelBaselines
 from hone.judge.case import Case, check_build
 from hone.judge.device.cuda.alone import TimedAlone

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from hone.errors import on_failure
+from hone.core.errors import on_failure
 from hone.hardware import gpu_like
 from hone.judge.confinement import Confinement
 from hone.judge.device.cuda.plan import DevicePlan, check_memory

@@ -1,0 +1,62 @@
+"""Kernels judged by hand, through the pipeline's own stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hone.config.runs import RESULTS, run_folder
+from hone.config.settings import closest, read
+from hone.core.errors import ConfigError
+from hone.core.files import read_records
+from hone.methods.extract import ENTRY_POINTS
+from hone.methods.files import header, read_source
+from hone.records import Definition, Solution, Trace
+from hone.solutions.bench import Bench, read_definitions, read_workloads
+
+LEAST_ID = 8
+"""Digits of a solution's id that name it: tables show twelve."""
+
+
+def judge_solutions(solutions: Sequence[Solution], config: Path, *, again: bool = False) -> list[Trace]:
+    """Build and judge with the config's protocol: one trace each; `again`: also known ones. Raises ConfigError."""
+    settings, folder = read(config), run_folder(config) / "definitions"
+    definitions = {item.definition: find_definition(item.definition, folder) for item in solutions}
+    for name in definitions:
+        source = name.partition("/")[0]
+        if source not in settings.sources:
+            hint = closest(source, settings.sources)
+            raise ConfigError(f"the config has no source '{source}'{hint}", where=str(config))
+    bench, store = Bench(settings, definitions, read_workloads(folder)), Path(settings.paths.store)
+    return bench.judge(solutions, bench.build(solutions, store), store, again=again)
+
+
+def find_solution(start: str) -> Solution:
+    """The solution of any run whose id begins with these digits, as tables and traces show them; raises ConfigError."""
+    if len(start) < LEAST_ID or set(start) - set("0123456789abcdef"):
+        remedy = f"name a file, or give {LEAST_ID} or more digits of a solution's id"
+        raise ConfigError("neither a file nor the id of a solution", where=start, remedy=remedy)
+    for file in sorted(RESULTS.glob("*/solutions/**/*.jsonl")):
+        for solution in read_records(file, Solution):
+            if solution.id.startswith(start):
+                return solution
+    raise ConfigError(f"no solution in {RESULTS} has this id", where=start, remedy="run the pipeline that makes it")
+
+
+def read_solution(file: Path, name: str) -> Solution:
+    """A source file as a solution of a definition; without a name its comment `definition:` counts."""
+    language, source = read_source(file)
+    name = name or header(source, language).get("definition", "")
+    if not name:
+        remedy = "give --definition, or a comment `definition: <name>` in the file"
+        raise ConfigError("no definition is named", where=str(file), remedy=remedy)
+    return Solution(definition=name, language=language, entry_point=ENTRY_POINTS[language], source=source)
+
+
+def find_definition(name: str, folder: Path) -> Definition:
+    """A definition that the pipeline has made; raises ConfigError naming what is there."""
+    known = read_definitions(folder)
+    if name not in known:
+        remedy = "definitions are made by `snakemake definitions --cores 2`, with the config that has the source"
+        raise ConfigError(f"no definition '{name}'{closest(name, known)}", where="--definition", remedy=remedy)
+    return known[name]

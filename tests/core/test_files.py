@@ -1,0 +1,72 @@
+"""Record files: whole or not at all, and errors that name file, line and field."""
+
+import errno
+import os
+
+import pytest
+
+from hone.core.errors import MachineError, RecordError
+from hone.core.files import read_record, read_records, require_writable, write_records, write_text
+from hone.records import Message
+
+
+def messages(count):
+    return [Message(role="user", content=f"line {number}\nwith a break") for number in range(count)]
+
+
+def test_records_survive_a_file(tmp_path):
+    write_records(tmp_path / "deep" / "m.jsonl", messages(3))
+    assert read_records(tmp_path / "deep" / "m.jsonl", Message) == messages(3)
+
+
+def test_an_empty_list_is_an_empty_file(tmp_path):
+    write_records(tmp_path / "m.jsonl", [])
+    assert read_records(tmp_path / "m.jsonl", Message) == []
+
+
+def test_a_truncated_line_is_named(tmp_path):
+    file = tmp_path / "m.jsonl"
+    write_records(file, messages(2))
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(RecordError) as caught:
+        read_records(file, Message)
+    assert f"{file}:2: not a Message" in str(caught.value)
+    assert "remedy" in str(caught.value)
+
+
+def test_a_wrong_field_is_named(tmp_path):
+    file = tmp_path / "m.jsonl"
+    file.write_text('{"role": "king", "content": "x"}\n')
+    with pytest.raises(RecordError, match="role: Input should be"):
+        read_records(file, Message)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", None])
+def test_an_unreadable_file_is_named(tmp_path, content):
+    file = tmp_path / "m.json"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(RecordError, match=r"m\.json"):
+        read_record(file, Message)
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(tmp_path, monkeypatch):
+    require_writable(tmp_path / "not" / "yet")
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
+    with pytest.raises(MachineError, match=rf"{tmp_path}: cannot be written to"):
+        require_writable(tmp_path / "not" / "yet")
+
+
+@pytest.mark.parametrize(("number", "words"), [(errno.ENOSPC, "free space"), (errno.EROFS, "read-only")])
+def test_a_disk_that_refuses_leaves_the_old_file(tmp_path, monkeypatch, number, words):
+    file = tmp_path / "m.txt"
+    write_text(file, "old")
+
+    def refuse(descriptor):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(MachineError, match=words):
+        write_text(file, "new")
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
