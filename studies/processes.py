@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hone.core import syscalls
 from hone.core.errors import MachineError
+from hone.machine import syscalls
 
 PR_SET_CHILD_SUBREAPER = 36
 POLL_S = 0.05

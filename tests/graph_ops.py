@@ -8,8 +8,9 @@ import torch
 
 from hone.config.files import read_values
 from hone.config.settings import load
+from hone.core.modules import load_module
 from hone.judge.child.cpu.native import SCALARS
-from hone.judge.child.models import cast_inputs, load_module, seed_all, set_sizes
+from hone.judge.child.models import cast_inputs, seed_all, set_sizes
 from hone.judge.plan import reference_message
 from hone.records import Tolerance, Workload
 from hone.sources.extraction.define import _definition, _kernels

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone.config.references import check_references, checked
 from hone.config.settings import Rounds, json_schema, load, parse_source, read
 from hone.core.errors import ConfigError, HoneError
+from hone.preflight.references import check_references, checked
 
 CONFIGS = sorted(Path("config").glob("*.yaml"))
 

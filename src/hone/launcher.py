@@ -13,6 +13,13 @@ from __future__ import annotations
 from hone.records import Argument, Definition, Language
 
 ENTRY_POINT = "launch"
+ENTRY_POINTS = {
+    Language.PYTHON: "ModelNew",
+    Language.TRITON: "ModelNew",
+    Language.CPP: ENTRY_POINT,
+    Language.CUDA: ENTRY_POINT,
+}
+"""What a solution defines, by its language."""
 
 C_TYPES = {
     "float32": "float",

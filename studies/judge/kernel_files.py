@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hone.config.settings import read
 from hone.core.errors import ConfigError
-from hone.methods.files import SUFFIXES, language_of, source_files
 from hone.solutions.bench import DEFINITIONS, Bench, read_definitions, read_workloads
+from hone.sources.solution_files import SUFFIXES, language_of, source_files
 
 
 def open_bench(config: Path, definitions: Path = DEFINITIONS) -> Bench:

@@ -18,7 +18,7 @@ from typing import Any
 from hone.core.csv_table import Row
 from hone.core.errors import ConfigError
 from hone.core.files import read_records
-from hone.judge.device.cuda.gpu import held_gpu
+from hone.machine.gpus import held_gpu
 from hone.records import Definition, Trace
 from hone.solutions.bench import Bench
 from studies.judge import judge_run

@@ -22,10 +22,10 @@ import torch
 from hone.core.csv_table import Row, write_table
 from hone.core.errors import ConfigError, MachineError, RecordError
 from hone.core.files import read_all, write_text
-from hone.judge.layout import ITEM_BYTES
 from hone.operators.choice import KERNEL_SETS, KernelChoice
 from hone.operators.stages import by_name, chosen_kernels
 from hone.records import Definition, Language, Workload
+from hone.records.layout import ITEM_BYTES
 from hone.sources.workloads import group
 from studies.processes import run_watched
 

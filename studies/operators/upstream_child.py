@@ -17,9 +17,10 @@ from typing import Any
 
 import torch
 
-from hone.hardware import gpu_here
-from hone.judge.child.models import cast_inputs, flatten, load_module, seed_all, set_sizes
+from hone.core.modules import load_module
+from hone.judge.child.models import cast_inputs, flatten, seed_all, set_sizes
 from hone.launcher import entry_point
+from hone.machine.hardware import gpu_here
 from hone.records import Definition, Tolerance, Workload
 from studies.judge.profiler_child import SCALARS
 

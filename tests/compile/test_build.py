@@ -9,9 +9,10 @@ import pytest
 
 from hone.compile import build_all, confined
 from hone.compile import builds as builds_module
-from hone.compile.toolchain import cpu_model, cpu_target
+from hone.compile.toolchain import cpu_target
 from hone.core.errors import MachineError, RecordError
 from hone.core.store import Store
+from hone.machine.environment import cpu_model
 from hone.records import BuildStatus, Language, Solution
 from tests.judge.conftest import scale_definition, solution_of
 
@@ -238,7 +239,7 @@ def test_compilers_cannot_read_the_users_files(tmp_path, directive):
 
 
 def has_landlock():
-    code = "from hone.core import syscalls as s; s.prctl(s.PR_SET_NO_NEW_PRIVS, 1); exit(not s.landlock([]))"
+    code = "from hone.machine import syscalls as s; s.prctl(s.PR_SET_NO_NEW_PRIVS, 1); exit(not s.landlock([]))"
     return subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -9,7 +9,7 @@ from hone.compile import extension_rounds as rounds_module
 from hone.compile.extension_call import call_key, call_of
 from hone.compile.outcome import fallback, first_refusal, module_raised, unbuilt
 from hone.compile.recording import record_calls
-from hone.hardware import DEFAULT, gpu
+from hone.machine.hardware import DEFAULT, gpu
 from hone.records import Build, BuildStatus, Language
 from tests.judge.conftest import scale_definition, solution_of
 

@@ -15,8 +15,8 @@ from hone.compile.extension_sources import FULL, plan_of
 from hone.compile.extensions import build_extension, find_tools
 from hone.compile.recording import record_calls
 from hone.core.store import Store
-from hone.hardware import DEFAULT, gpu
-from hone.judge.confinement import FULL as ALL_PARTS
+from hone.machine.confinement import FULL as ALL_PARTS
+from hone.machine.hardware import DEFAULT, gpu
 from hone.records import BuildStatus, Language
 from tests.judge.conftest import scale_definition, solution_of
 

@@ -10,7 +10,7 @@ from hone.compile.extension_sources import plan_of
 from hone.compile.extensions import find_tools
 from hone.compile.recording import record_calls
 from hone.compile.toolchain import toolchain_for
-from hone.hardware import gpu, gpu_here, load_gpus
+from hone.machine.hardware import gpu, gpu_here, load_gpus
 from hone.records import BuildStatus, Language
 from tests.judge.conftest import scale_definition, solution_of
 

@@ -17,7 +17,7 @@ import torch
 import torch.utils.cpp_extension
 
 from hone.compile.extension_probe import StandIn
-from hone.methods.files import header, language_of, source_files
+from hone.sources.solution_files import header, language_of, source_files
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests/judge/idioms"

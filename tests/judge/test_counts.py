@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hone.judge.counts import Tally
-from hone.judge.layout import Slot
 from hone.records import Tolerance
+from hone.records.layout import Slot
 
 CLOSE = Tolerance(atol=1e-3, rtol=1e-3)
 

@@ -11,11 +11,12 @@ import pytest
 from hone.compile.parse import syntax_tree
 from hone.config.settings import read
 from hone.config.sources import LocalSource
-from hone.methods.files import check_files, header, language_of, read_file, source_files, statuses
+from hone.methods.files import check_files
 from hone.records import Finding, Status
 from hone.sources.fetch import fetch
 from hone.sources.inspect import define
 from hone.sources.problem import parse_name
+from hone.sources.solution_files import header, language_of, read_file, source_files, statuses
 from hone.sources.soundness import Soundness
 
 ROOT = Path(__file__).parents[2]

@@ -10,13 +10,13 @@ from hone.core.errors import RecordError
 from hone.judge import case as cases
 from hone.judge import judging
 from hone.judge.case import Case
-from hone.judge.confinement import FULL, Shortfall
 from hone.judge.device.cpu import bench as cpu_bench
-from hone.judge.environment import environment_for
-from hone.judge.gold import gold_solution
 from hone.judge.judging import judge_all
 from hone.judge.verdict import Verdict
+from hone.machine.confinement import FULL, Shortfall
+from hone.machine.environment import environment_for
 from hone.records import Build, BuildStatus, Language, Status
+from hone.sources.gold import gold_solution
 
 from .conftest import (
     MATMUL,

@@ -7,10 +7,10 @@ from hone.core.errors import MachineError
 from hone.judge.baselines import BaselineFailedError, KernelBaselines, blamed_on
 from hone.judge.device.cpu import bench as cpu_bench
 from hone.judge.device.cpu.side import Subject
-from hone.judge.gold import gold_solution
 from hone.judge.protocols import hone as protocol
 from hone.judge.verdict import Verdict
 from hone.records import Status
+from hone.sources.gold import gold_solution
 
 from .conftest import QUICK, scale_definition, solution_of, workload_of
 from .test_judging import SCALE_CPP, only

@@ -2,10 +2,10 @@
 
 import pytest
 
-from hone.judge.gold import gold_solution
 from hone.judge.plan import make_plan
 from hone.judge.verdict import Verdict
 from hone.records import Status
+from hone.sources.gold import gold_solution
 
 from .conftest import QUICK, scale_definition, workload_of
 

@@ -85,7 +85,8 @@ def test_a_process_that_cannot_be_stopped_is_stuck(monkeypatch):
 
 
 def test_errors_do_not_tell_where_packages_lie():
-    from hone.judge.child.models import describe_error, load_module
+    from hone.core.modules import load_module
+    from hone.judge.child.models import describe_error
 
     with pytest.raises(RuntimeError) as caught:
         load_module("hone_candidate", "import torch\ntorch.nn.Linear(2, 3)(torch.zeros(5))\n")

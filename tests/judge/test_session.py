@@ -9,10 +9,10 @@ from hone.judge import session as sessions
 from hone.judge.baselines import BesideError
 from hone.judge.case import Case
 from hone.judge.findings import Findings
-from hone.judge.gold import gold_solution
 from hone.judge.session import Session
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.records import Build, BuildStatus, Status
+from hone.sources.gold import gold_solution
 
 from .conftest import QUICK, scale_definition, workload_of
 

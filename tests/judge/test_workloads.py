@@ -6,11 +6,11 @@ from hone.compile.kernels import kernel_solution
 from hone.core.errors import RecordError
 from hone.judge import judging
 from hone.judge.device.cpu import bench as cpu_bench
-from hone.judge.gold import gold_solution
 from hone.judge.judging import judge_all
 from hone.judge.plan import make_plan
 from hone.judge.verdict import Verdict
 from hone.records import Build, BuildStatus, Language, Status, Tolerance, Workload
+from hone.sources.gold import gold_solution
 from hone.sources.workloads import moved_bytes
 
 from .conftest import QUICK, SCALE, definition, scale_definition, solution_of, tensor, workload_of

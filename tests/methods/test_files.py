@@ -5,9 +5,10 @@ import pytest
 from hone.config.settings import Experiment
 from hone.core.errors import ConfigError
 from hone.core.files import read_records, write_records
-from hone.methods.files import candidates, check_files, header, language_of, read_file, source_files
+from hone.methods.files import candidates, check_files
 from hone.methods.stages import files
 from hone.records import Candidate, Language, Solution
+from hone.sources.solution_files import header, language_of, read_file, source_files
 
 CPP = "// Adds.\n// definition: tiny/level1/1_Bias\n// group: honest\nvoid launch() {}\n"
 PYTHON = "# Adds.\n# definition: tiny/level1/1_Bias\nclass ModelNew: ...\n"

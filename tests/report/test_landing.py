@@ -3,7 +3,7 @@
 import docutils.core
 import pytest
 
-from hone.config.references import read_checked
+from hone.preflight.references import read_checked
 from hone.report.landing import findings, write_landing
 from tests.workflow.conftest import ROOT
 

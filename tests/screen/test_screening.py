@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hone.methods.files import header, language_of, source_files
 from hone.records import Language
 from hone.screen import Screening, screen
+from hone.sources.solution_files import header, language_of, source_files
 
 ROOT = Path(__file__).parents[2]
 IDIOMS = {path.name: path for path in source_files(ROOT / "tests/judge/idioms")}

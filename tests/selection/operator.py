@@ -1,6 +1,6 @@
 """A small operator in the place of the sampler's inner loop: the first neighbours of each row, as they stand."""
 
-from hone.compile.toolchain import cpu_model
+from hone.machine.environment import cpu_model
 from hone.records import (
     Argument,
     Definition,

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from hone.compile.toolchain import cpu_model
 from hone.core.files import read_records, write_records
+from hone.machine.environment import cpu_model
 from hone.operators import OperatorError
 from hone.records import OperatorShare
 from hone.selection.loop.batches import builtin_library, calls, first_batches

@@ -8,7 +8,7 @@ from hone.records import Build, BuildStatus, Candidate, Message, Solution, Statu
 from hone.site.run import SiteRun
 from hone.site.stages import make_site
 from hone.tables.stages import make_tables, run_of
-from tests.analysis.world import COPIES, PUBLISHED, answer, definition, settings_for, trace
+from tests.analysis.world import GPUS, PUBLISHED, answer, definition, settings_for, trace
 
 HOSTILE = (
     '</script><script>document.title = "owned"</script><img src=x onerror="document.title = \'owned\'">'
@@ -83,7 +83,7 @@ def _spoken(item, reply, prompt="Write a kernel.", **changes):
 
 def site_run(settings, records):
     """A run whose records stand on made-up lines."""
-    known = {"published_dir": PUBLISHED, "copy_bandwidths": COPIES}
+    known = {"published_dir": PUBLISHED, "gpus": GPUS}
     run = run_of(settings, records, Provenance.of(settings, "abc123"), **known)
     places = {name: [f"{name}.jsonl:{at}" for at in range(1, len(getattr(records, name)) + 1)] for name in PLACES}
     return SiteRun(run, places)

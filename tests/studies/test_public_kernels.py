@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from hone.judge.needs import compiles_when_run
-from hone.methods.files import read_file, source_files
 from hone.records import Language
+from hone.sources.solution_files import read_file, source_files
 
 FOLDER = Path("resources/kernels/public_harness")
 PLAIN = [path for path in source_files(FOLDER) if "load_inline" not in path.read_text()]

@@ -2,12 +2,12 @@
 #
 #   upstream, testing -> suite -> [build, judge] -> profiling -> planning -> coding -> extract_round -> [build, judge] -> …
 #
-# Profiling, planning and coding are roles of a team (hone.methods.astra.teams): `ask_role` writes what each is asked,
+# Profiling, planning and coding are roles of a team (hone.teams): `ask_role` writes what each is asked,
 # `answer_role` and `generate` the answers.
 #
 # What a round is told comes from attempts, solutions, builds and traces over the agents' own suite. Evaluations, on all
 # workloads, are read by tables alone.
-from hone.methods.astra.teams import TEAMS
+from hone.teams import TEAMS
 
 ROUND = (*SELECTION, "language", "samples", "turns", "hardware", "astra")
 FIRST = {team.first for team in TEAMS.values()}

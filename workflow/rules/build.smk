@@ -25,12 +25,10 @@ rule build:
         gpu=BUILD_GPU,
         code=code_digest(
             "compile",
-            "hardware",
+            "core/modules",
             "launcher",
+            "machine",
             "records",
-            "core/syscalls",
-            "judge/confinement",
-            "judge/child/models",
         ),
     message:
         f"Compile kernels: {THIS_SHARD}."

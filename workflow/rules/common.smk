@@ -5,7 +5,7 @@ from glob import glob
 from hone.core.code import code_digest, stage_digest, text_digest
 from hone.config.settings import model_slug
 from hone.file_map import FileMap
-from hone.hardware import gpu
+from hone.machine.hardware import gpu
 from hone.llm.names import parse_model
 from hone.methods.render import prompt_files
 from hone.methods.templates import PROMPTS

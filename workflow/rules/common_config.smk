@@ -5,13 +5,13 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from hone.core.cluster import cancel_orphans
+from hone.preflight.cluster import cancel_orphans
 from hone.config.files import check_files
 from hone.core.errors import HoneError
 from hone.core.files import require_writable
 from hone.core.locks import forget_dead_runs
-from hone.preflight import PlannedJob, check_needs
-from hone.config.references import checked
+from hone.preflight.requirements import PlannedJob, check_needs
+from hone.preflight.references import checked
 from hone.config.runs import RESULTS, made_with_others, remember, run_name
 
 CONFIGS = [os.path.relpath(path) for path in workflow.configfiles]

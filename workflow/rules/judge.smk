@@ -35,13 +35,13 @@ rule judge:
             "compile/extension_sites",
             "compile/kernels",
             "compile/outcome",
-            "hardware",
+            "core/modules",
             "judge",
             "launcher",
             "records",
             "screen",
             "sources/workloads",
-            "core/syscalls",
+            "machine",
         ),
     message:
         f"Judge kernels: {THIS_SHARD}."

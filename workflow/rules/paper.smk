@@ -33,10 +33,9 @@ rule tables:
         records=list(RECORDS),
         code=code_digest(
             "analysis",
-            "hardware",
-            "judge/layout",
+            "machine/hardware",
             "methods/astra",
-            "methods/files",
+            "sources/solution_files",
             "records",
             "selection/rank",
             "sources/workloads",
@@ -203,9 +202,8 @@ rule site:
         run=RUN.name,
         code=code_digest(
             "analysis",
-            "judge/layout",
             "methods/astra",
-            "methods/files",
+            "sources/solution_files",
             "records",
             "report/landing",
             "selection/rank",

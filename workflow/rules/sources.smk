@@ -44,7 +44,7 @@ rule define:
         ].tolerance.model_dump(),
         baselines=settings.baselines,
         kind=lambda wildcards: settings.sources[wildcards.source].kind,
-        code=code_digest("sources", "records", "launcher", "judge/layout"),
+        code=code_digest("sources", "records", "launcher"),
     message:
         "Write the definitions of {wildcards.source}, level {wildcards.level}."
     script:

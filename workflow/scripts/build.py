@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hone.compile.slots import compilers_at_a_time
 from hone.core.script import reported
-from hone.hardware import GPU
+from hone.machine.hardware import GPU
 from hone.solutions.stages import build
 
 with reported(snakemake.log, snakemake.output):

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone.hardware import GPUS, load_gpus
+from hone.machine.hardware import GPUS, load_gpus
 from hone.records import Trace
 
 

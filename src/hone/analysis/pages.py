@@ -22,8 +22,8 @@ from hone.analysis.trajectories import Trajectory, Verdicts, Version, trajectori
 from hone.config.settings import UPSTREAM, Rounds, Settings
 from hone.core.files import write_text
 from hone.methods.astra.evidence import resources
-from hone.methods.astra.teams import TEAMS
 from hone.records import Answer
+from hone.teams import TEAMS
 
 DIFF_LINES = 250
 """Lines of a diff that a page shows; the source beside it is whole."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hone.analysis.salient_numbers import TRAINING_FIELDS
-from hone.config.settings import Settings, closest
-from hone.core.errors import ConfigError, RecordError
+from hone.config.settings import Settings
+from hone.core.errors import ConfigError, RecordError, closest
 
 FOLDER = Path("resources/published")
 FIELDS = (

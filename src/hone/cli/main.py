@@ -96,9 +96,9 @@ def run(
     """
     from hone.config.files import read_values
     from hone.config.overrides import override
-    from hone.config.references import checked
     from hone.config.runs import options_file, run_name
     from hone.config.settings import load
+    from hone.preflight.references import checked
 
     values = read_values(config)
     name = run or run_name(load(values, where=str(config)), [config])

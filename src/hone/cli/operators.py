@@ -44,7 +44,7 @@ def choose(
     """Choose, for each existing kernel, upstream's, today's and the best one that was written, and build them."""
     from hone.config.settings import read
     from hone.core.files import read_records
-    from hone.hardware import gpu
+    from hone.machine.hardware import gpu
     from hone.operators import stages
     from hone.operators.choice import KernelChoice
     from hone.selection.choices import choose as choose_kernels

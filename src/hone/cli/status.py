@@ -11,9 +11,9 @@ def status(config: ConfigFile = DEFAULT_CONFIG) -> None:
     Costs are tokens, dollars and GPU hours at measured rates. Reads only: it can look at a running pipeline, and needs
     neither PyTorch nor a GPU. What is wrong in a config is said with its line or field.
     """
-    from hone.config.references import read_checked
     from hone.config.runs import run_folder
     from hone.file_map import FileMap
+    from hone.preflight.references import read_checked
     from hone.status.screen import show
 
     show(FileMap(read_checked(config), str(run_folder(config))), str(config))

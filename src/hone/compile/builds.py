@@ -9,11 +9,11 @@ from pathlib import Path
 from hone.compile.compiler import compile_source, scratch_folder
 from hone.compile.extension_rounds import build_with_extensions, mentions_extensions
 from hone.compile.parse import parse
-from hone.compile.progress import progress_bar
 from hone.compile.toolchain import Toolchain, flags_for, toolchain_for
 from hone.core.errors import RecordError, on_failure
+from hone.core.progress import progress_bar
 from hone.core.store import Store
-from hone.hardware import GPU
+from hone.machine.hardware import GPU
 from hone.records import Build, BuildStatus, Definition, Language, Solution, digest
 
 COMPILED = (Language.CPP, Language.CUDA)

@@ -4,7 +4,7 @@
 project and the user's home), such as the compiler's home where that is the home folder itself. Those of `opened`
 (joined likewise) are opened in any case.
 
-It starts once per compilation, so it imports the standard library and `hone.core.syscalls` only. Where the kernel
+It starts once per compilation, so it imports the standard library and `hone.machine.syscalls` only. Where the kernel
 has no Landlock the compiler runs all the same.
 """
 
@@ -15,7 +15,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from hone.core import syscalls
+from hone.machine import syscalls
 
 SYSTEM = (
     "/usr", "/lib", "/lib32", "/lib64", "/bin", "/nix/store", "/etc/alternatives", "/etc/ld.so.cache",

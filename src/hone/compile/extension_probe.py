@@ -21,7 +21,7 @@ from typing import Any
 
 from hone.compile.extension_call import building_error, call_key, call_of, replace_load_inline
 from hone.compile.extension_screen import hopeless
-from hone.judge import confinement
+from hone.machine import confinement
 
 ERROR_CHARACTERS = 2_000
 Say = Callable[[dict[str, Any]], None]
@@ -48,7 +48,7 @@ def main(memory_bytes: int) -> None:
     confined = confinement.Confinement(memory_bytes, private=confinement.enter_private_folder())
     import torch
 
-    from hone.judge.child.models import load_module
+    from hone.core.modules import load_module
 
     torch.set_num_threads(1)
     say = _speaker()
@@ -141,7 +141,7 @@ def _pretend_to_have_a_gpu(gpu: Mapping[str, Any]) -> None:
 
 def _problem(source: str) -> Any:
     """The problem's module; none where it cannot be executed here."""
-    from hone.judge.child.models import load_module
+    from hone.core.modules import load_module
 
     try:
         return load_module("hone_reference", source)

@@ -17,7 +17,7 @@ from hone.compile.extensions import LOG_CHARACTERS, build_extension, find_tools
 from hone.compile.outcome import from_first_error
 from hone.compile.recording import MOST_CALLS, Recording, record_calls
 from hone.core.store import Store
-from hone.hardware import GPU, gpu_here
+from hone.machine.hardware import GPU, gpu_here
 from hone.records import Build, BuildStatus, Solution, digest
 
 ROUNDS = 4

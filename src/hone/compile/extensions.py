@@ -19,7 +19,7 @@ from hone.compile.installed_torch import InstalledTorch, installed_torch
 from hone.compile.precompiled import precompiled_folder
 from hone.compile.toolchain import Toolchain, toolchain_for
 from hone.core.store import Store
-from hone.hardware import GPU
+from hone.machine.hardware import GPU
 from hone.records import Build, BuildStatus, Language, digest
 
 LOG_CHARACTERS = 20_000

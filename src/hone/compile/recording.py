@@ -14,8 +14,8 @@ from hone.compile.compiler import scratch_folder, watch
 from hone.compile.extension_call import Call, call_of
 from hone.compile.slots import compiler_slot
 from hone.core.errors import MachineError
-from hone.hardware import GPU
-from hone.judge.confinement import clean_environment
+from hone.machine.confinement import clean_environment
+from hone.machine.hardware import GPU
 from hone.records import Solution
 
 PROBE = Path(__file__).with_name("extension_probe.py")
@@ -38,7 +38,7 @@ class Recording:
     remark: str = ""
     """What its own code raised."""
     confinement: tuple[str, ...] = ()
-    """The parts that held the process, named as in `hone.judge.confinement`."""
+    """The parts that held the process, named as in `hone.machine.confinement`."""
     timed_out: bool = False
     """It did not come to the end of the module; a constructor that does not end is left to the judge."""
     seconds: float = 0.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import platform
 import shlex
 import shutil
 import subprocess
@@ -14,7 +13,8 @@ from pathlib import Path
 
 from hone.compile.extension_flags import FlagError, cuda_flags, host_flags
 from hone.core.errors import ConfigError
-from hone.hardware import GPU, gpu_here
+from hone.machine.environment import cpu_model
+from hone.machine.hardware import GPU, gpu_here
 from hone.records import Definition, Language, digest
 
 # No -ffast-math: it lets the compiler assume that NaN and infinity do not occur, which the judge checks for.
@@ -46,16 +46,6 @@ class Toolchain:
         if any(flag.startswith("-std=") for flag in flags):
             command = tuple(word for word in command if not word.startswith("-std="))
         return replace(self, command=(*command, *flags))
-
-
-def cpu_model() -> str:
-    """Model name of this machine's CPU, with the instruction set's name where Linux gives no model."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
 
 
 @functools.cache

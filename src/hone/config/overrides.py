@@ -6,8 +6,8 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hone.config.settings import UNPROMPTED, closest
-from hone.core.errors import ConfigError
+from hone.config.settings import UNPROMPTED
+from hone.core.errors import ConfigError, closest
 
 
 def override(

@@ -5,10 +5,9 @@ Reading a config needs neither torch nor pandas, because every cluster job parse
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -23,9 +22,9 @@ from hone.config.llm import LLM
 from hone.config.section import Section
 from hone.config.sources import KernelsSource, Source
 from hone.config.trainings import Training, check_trainings
-from hone.core.errors import ConfigError
-from hone.methods.astra.teams import TEAMS
+from hone.core.errors import ConfigError, closest
 from hone.records import Language, Protocol, Sampling, TorchBaseline
+from hone.teams import TEAMS
 
 Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files", "archive", "astra", "astra_single"]
 UNPROMPTED: frozenset[str] = frozenset({"gold", "files", "archive"})
@@ -344,13 +343,6 @@ class Settings(Section):
 def model_slug(model: str) -> str:
     """A model's name as part of a path."""
     return model.replace("/", "--")
-
-
-def closest(word: str, known: Mapping[str, Any] | Iterator[str]) -> str:
-    """A hint for a message: the nearest known word, or all of them."""
-    names = sorted(known)
-    near = difflib.get_close_matches(word, names, n=1)
-    return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(names) or 'none'}"
 
 
 def load(values: Mapping[str, Any], where: str = "config") -> Settings:

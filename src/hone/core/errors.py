@@ -12,8 +12,10 @@ HoneError
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import difflib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 
 class HoneError(Exception):
@@ -28,6 +30,13 @@ class HoneError(Exception):
         if remedy:
             parts.append(f"  remedy: {remedy}")
         super().__init__("\n".join(parts))
+
+
+def closest(word: str, known: Mapping[str, Any] | Iterator[str]) -> str:
+    """A hint for a message: the nearest known word, or all of them."""
+    names = sorted(known)
+    near = difflib.get_close_matches(word, names, n=1)
+    return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(names) or 'none'}"
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from pathlib import Path
 from hone.config.settings import Experiment, Settings
 from hone.file_map.kinds import Kinds
 from hone.file_map.paths import Paths, Shard
-from hone.methods.astra.teams import TEAMS, Team
-from hone.methods.files import source_files
+from hone.sources.solution_files import source_files
+from hone.teams import TEAMS, Team
 
 ATTEMPTED = ("attempts", "solutions", "builds", "traces")
 """The stages of a turn that later rounds are told of."""

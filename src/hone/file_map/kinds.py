@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hone.config.settings import ASTRA, UNPROMPTED, Settings
-from hone.methods.astra.teams import TEAMS
+from hone.teams import TEAMS
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hone.compile.progress import progress_bar
 from hone.config.graphs import GraphEntry, PublishedGraph
 from hone.core.errors import SourceError
 from hone.core.files import write_text
+from hone.core.progress import progress_bar
 from hone.gnn.datasets.csr import write_csr
 from hone.gnn.datasets.streams import FolderWriter, GraphStreams
 from hone.gnn.datasets.writing import ArrayFile, as_stored, complete_folder, require_space

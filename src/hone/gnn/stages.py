@@ -138,11 +138,11 @@ def roofline(job: TrainingJob, folder: Path, library: Path, *, output: Path) -> 
 
 def environment(device: str) -> Environment:
     """This machine with its CPU, or its GPU for `cuda`, for a record."""
-    from hone.judge.environment import cpu_environment, cuda_environment
+    from hone.machine.environment import cpu_environment, cuda_environment
 
     if device == "cpu":
         return cpu_environment()
-    from hone.judge.device.cuda.gpu import visible_gpus
+    from hone.machine.gpus import visible_gpus
 
     gpu = visible_gpus()[0]
     return cuda_environment(gpu.name, gpu.driver)

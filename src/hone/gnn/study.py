@@ -241,6 +241,6 @@ def _plan(graph: Graph, load: Load, batches: int) -> Plan:
 def _machine() -> dict[str, str]:
     import torch
 
-    from hone.compile.toolchain import cpu_model
+    from hone.machine.environment import cpu_model
 
     return {"commit": commit(), "device": cpu_model(), "torch": str(torch.__version__)}

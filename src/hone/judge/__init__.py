@@ -1,4 +1,4 @@
-"""Verdicts on solutions: `judge_all` in `hone.judge.judging`, `gold_solution` in `hone.judge.gold`.
+"""Verdicts on solutions: `judge_all` in `hone.judge.judging`.
 
 Nothing is imported here: the processes that run solutions import single modules of this package and no more.
 """

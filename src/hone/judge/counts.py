@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hone.judge.device.cpu.arena import Bytes, same_bytes
-from hone.judge.layout import FLOATING, Slot
 from hone.records import ErrorFigures, Tolerance
+from hone.records.layout import FLOATING, Slot
 
 CHUNK = 1 << 20
 """Elements that are compared at a time, to bound the memory of the comparison."""

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from hone.compile.kernels import kernels_for
-from hone.compile.progress import progress_bar
 from hone.core.code import code_digest
 from hone.core.errors import MachineError, RecordError
+from hone.core.progress import progress_bar
 from hone.core.store import Store
 from hone.judge.case import Case
-from hone.judge.environment import environment_for
 from hone.judge.extensions import fallback_note, settled, with_fallback
 from hone.judge.findings import Findings
 from hone.judge.session import Session
 from hone.judge.verdict import Verdict
+from hone.machine.environment import environment_for
 from hone.records import Build, BuildStatus, Definition, Protocol, Solution, Status, Trace, Workload, digest
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ EXECUTED = {"reference", "axes", "held_out", "inputs", "parameters", "outputs", 
 """The fields of a definition that a verdict depends on."""
 EXECUTED_CODE = (
     "compile/extension_call", "compile/extension_files", "compile/extension_sites", "compile/kernels",
-    "compile/outcome", "core/syscalls", "hardware", "judge", "launcher", "screen",
+    "compile/outcome", "core/modules", "judge", "launcher", "machine", "screen",
 )  # fmt: skip
 """The modules that a verdict depends on."""
 

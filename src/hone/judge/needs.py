@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterable, Sequence
 
-from hone.judge.environment import sees_gpu
+from hone.machine.environment import sees_gpu
 from hone.records import Language, Solution
 from hone.screen.module import Module, UnreadableSourceError, read_module
 
@@ -63,7 +63,7 @@ def other_gpu(target: str) -> str:
     """Why machine code for a target is not for this machine's GPU; empty where it is, or is for none."""
     if not target.startswith("sm_"):
         return ""
-    from hone.judge.device.cuda.gpu import visible_gpus
+    from hone.machine.gpus import visible_gpus
 
     gpu = visible_gpus()[0]
     if target.removeprefix("sm_").rstrip("a") == gpu.capability.replace(".", ""):

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hone.judge.environment import available_bytes
-from hone.judge.layout import Layout, Slot
 from hone.judge.verdict import Verdict
+from hone.machine.environment import available_bytes
 from hone.records import Argument, Definition, Protocol, Status, Workload
+from hone.records.layout import Layout, Slot
 
 GIB = 1 << 30
 SHARED_INPUT_BYTES = 256 << 20

@@ -18,9 +18,9 @@ from typing import IO, Any
 
 from hone.core.errors import MachineError
 from hone.core.scratch import ScratchFolder, sweep_once
-from hone.judge.confinement import Confinement, clean_environment
 from hone.judge.device.cpu.arena import Arena
 from hone.judge.wire import SMALL_BYTES, Channel, ClosedError, GarbledError, SilentError, WireError
+from hone.machine.confinement import Confinement, clean_environment
 
 START_TIMEOUT_S = 120.0
 SPAWN_TIMEOUT_S = 30.0

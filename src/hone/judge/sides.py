@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hone import launcher
-from hone.judge.environment import oom_kills
 from hone.judge.plan import Plan
 from hone.judge.runner import (
     RunnerEndedError,
@@ -16,6 +15,7 @@ from hone.judge.runner import (
     RunnerTimeoutError,
 )
 from hone.judge.verdict import Verdict
+from hone.machine.environment import oom_kills
 from hone.records import Protocol, Solution, Status
 
 if TYPE_CHECKING:

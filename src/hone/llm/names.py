@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hone.config.llm import LLM
-from hone.config.settings import closest
-from hone.core.errors import ProviderError
+from hone.core.errors import ProviderError, closest
 from hone.records import LLMRequest
 
 OPENAI_URL = "https://api.openai.com/v1"

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from hone.config.settings import closest
-from hone.core.errors import ProviderError, RecordError
+from hone.core.errors import ProviderError, RecordError, closest
 from hone.core.files import read_records
 from hone.llm.names import Target
 from hone.records import Answer, Completion, LLMRequest, Prompt, Sampling, Usage, Versioned

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from hone.config.settings import Experiment
-from hone.methods.extract import ENTRY_POINTS
+from hone.launcher import ENTRY_POINTS
 from hone.records import Candidate, Claim, Definition, Language, Solution
 from hone.sources.archives.answer import ArchivedAnswer, SkippedAnswer, SkipReason
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hone.config.settings import closest
-from hone.core.errors import ConfigError
+from hone.core.errors import ConfigError, closest
 from hone.records import Language, Record
 
 ANSWER_FILES = {

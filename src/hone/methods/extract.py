@@ -11,18 +11,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from hone.config.settings import Method
-from hone.launcher import ENTRY_POINT
+from hone.launcher import ENTRY_POINT, ENTRY_POINTS
 from hone.records import Answer, Candidate, Language, Solution
 
 ANSWER_LIMIT_BYTES = 1_000_000
 """A kernel of a megabyte is not an answer; the longest in KernelBench's released samples has some 30 kB."""
 
-ENTRY_POINTS = {
-    Language.PYTHON: "ModelNew",
-    Language.TRITON: "ModelNew",
-    Language.CPP: ENTRY_POINT,
-    Language.CUDA: ENTRY_POINT,
-}
 DEFINES = {
     "ModelNew": re.compile(r"^\s*class\s+ModelNew\b", re.MULTILINE),
     # With its body: an answer may quote the declaration that the prompt gave before it defines it.

@@ -1,107 +1,15 @@
-"""Solutions that lie in a folder, one a file, instead of coming from a model: the method `files`.
-
-A file is `<name>.cu`, `<name>.cpp`, `<name>.triton.py` or `<name>.py`; names that start with `_` or `.`, and other
-suffixes, are left out. Its leading comment lines (`//` or `#`) hold `definition: <name>` and any further
-`key: value`, such as the `group`, `expected` and `earns` that the table judge_exploits shows, or the `way` and
-`findings` that judge_idioms shows.
-"""
+"""The method `files`: candidates are the solutions of a folder, instead of a model's answers."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
-from hone.config.settings import Experiment, closest
-from hone.core.errors import ConfigError
-from hone.methods.extract import ENTRY_POINTS
-from hone.records import Candidate, Definition, Language, Solution, Status
-
-SUFFIXES = {".triton.py": Language.TRITON, ".cu": Language.CUDA, ".cpp": Language.CPP, ".py": Language.PYTHON}
-"""In the order in which they are tried: a Triton file's name ends in .py as well."""
-COMMENTS = {Language.TRITON: "#", Language.PYTHON: "#", Language.CUDA: "//", Language.CPP: "//"}
-PAIR = re.compile(r"([a-z][a-z_]*):\s*(.+)")
-DEFINITION = re.compile(r"(?P<source>[^/\s]+)/level(?P<level>\d+)/(?P<number>\d+)_\S+")
-
-
-@dataclass(frozen=True)
-class SourceFile:
-    """One file of the folder as a solution, and the problem that it is for."""
-
-    path: Path
-    solution: Solution
-    source: str
-    level: int
-    number: int
-
-
-def language_of(path: Path) -> Language | None:
-    """What the file's name says that it is written in; None for another suffix."""
-    return next((language for suffix, language in SUFFIXES.items() if path.name.endswith(suffix)), None)
-
-
-def source_files(folder: Path) -> list[Path]:
-    """The folder's solutions by file name; raises ConfigError where there is no such folder, or none in it."""
-    if not folder.is_dir():
-        raise ConfigError("no such folder", where=str(folder), remedy="name the folder that holds the solutions")
-    found = [path for path in folder.iterdir() if path.is_file() and language_of(path) and path.name[0] not in "._"]
-    if not found:
-        remedy = f"solutions are files that end in {', '.join(SUFFIXES)}"
-        raise ConfigError("holds no solution", where=str(folder), remedy=remedy)
-    return sorted(found, key=lambda path: path.name)
-
-
-def header(source: str, language: Language) -> dict[str, str]:
-    """The `key: value` lines among the comments before the first line of code; the first of two equal keys counts."""
-    found: dict[str, str] = {}
-    for line in source.splitlines():
-        text = line.strip()
-        if text and not text.startswith(COMMENTS[language]):
-            break
-        if match := PAIR.fullmatch(text.lstrip("/#").strip()):
-            found.setdefault(match[1], match[2].strip())
-    return found
-
-
-def statuses(expected: str) -> list[str]:
-    """The verdicts of a line `expected: wrong_value | runtime_error`."""
-    return [word.strip() for word in expected.split("|") if word.strip()]
-
-
-def read_source(path: Path) -> tuple[Language, str]:
-    """A file's language, by its name, and its text; raises ConfigError for another suffix and for what is not text."""
-    language = language_of(path)
-    if language is None:
-        raise ConfigError(f"the name ends in none of {', '.join(SUFFIXES)}", where=str(path))
-    try:
-        return language, path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        remedy = "a solution is a text file with a kernel's source"
-        raise ConfigError(f"cannot read: {error}", where=str(path), remedy=remedy) from None
-
-
-def read_file(path: Path) -> SourceFile:
-    """One solution.
-
-    Raises ConfigError, naming the file, where it is not text, does not say what it computes, or expects a verdict that
-    does not exist.
-    """
-    language, text = read_source(path)
-    lines = header(text, language)
-    for status in statuses(lines.get("expected", "")):
-        if status not in tuple(Status):
-            problem = f"expected: '{status}' is no verdict{closest(status, iter(Status))}"
-            raise ConfigError(problem, where=str(path), remedy="name verdicts, with | between them")
-    name = lines.get("definition", "")
-    match = DEFINITION.fullmatch(name)
-    if match is None:
-        problem = f"'{name}' is not the name of a definition" if name else "does not say what it computes"
-        remedy = f"write `{COMMENTS[language]} definition: <source>/level<n>/<number>_<title>` above the code"
-        raise ConfigError(problem, where=str(path), remedy=remedy)
-    solution = Solution(definition=name, language=language, entry_point=ENTRY_POINTS[language], source=text)
-    return SourceFile(path, solution, match["source"], int(match["level"]), int(match["number"]))
+from hone.config.settings import Experiment
+from hone.core.errors import ConfigError, closest
+from hone.records import Candidate, Definition, Solution
+from hone.sources.solution_files import SourceFile, read_file, source_files
 
 
 def chosen_files(experiment: Experiment) -> list[SourceFile]:

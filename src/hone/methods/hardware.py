@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hone.hardware import GPU
+from hone.machine.hardware import GPU
 
 FACTS = (
     ("product", "GPU", ""),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hone import launcher
 from hone.config.settings import Experiment
-from hone.hardware import gpu
+from hone.machine.hardware import gpu
 from hone.methods.examples import ANSWER_FILES, Example, load_example
 from hone.methods.feedback import Previous
 from hone.methods.hardware import facts

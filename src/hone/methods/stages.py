@@ -9,8 +9,7 @@ from typing import Any
 from hone.config.settings import Experiment, Numbers
 from hone.core.errors import MachineError
 from hone.core.files import read_all, read_records, write_records
-from hone.hardware import GPUS
-from hone.judge.gold import gold_solution
+from hone.machine.hardware import GPUS
 from hone.methods import extract as extraction
 from hone.methods import files as folder
 from hone.methods.archive import published
@@ -19,6 +18,7 @@ from hone.methods.render import Renderer, selected
 from hone.methods.templates import PROMPTS
 from hone.records import Answer, Build, Candidate, Definition, Solution, Status, Trace, Workload
 from hone.sources.archives.answer import ArchivedAnswer
+from hone.sources.gold import gold_solution
 from hone.sources.workloads import group, visible
 
 

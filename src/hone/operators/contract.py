@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from hone.core.errors import HoneError
-from hone.judge.layout import FLOATING
 from hone.records import Argument, Definition, Workload
+from hone.records.layout import FLOATING
 
 SCHEMA_TYPES = {
     "float32": "float", "float64": "float", "bool": "bool",

@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from hone.judge.child.models import build_model, cast_inputs, flatten, load_module, seed_all, set_sizes
+from hone.core.modules import load_module
+from hone.judge.child.models import build_model, cast_inputs, flatten, seed_all, set_sizes
 from hone.judge.plan import reference_message
 from hone.operators.contract import Contract
 from hone.records import Definition, Workload

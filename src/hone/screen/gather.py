@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from hone.config.settings import closest
-from hone.core.errors import ConfigError
+from hone.core.errors import ConfigError, closest
 from hone.core.files import read_records
-from hone.methods.files import header, language_of
 from hone.records import Candidate, Definition, Language, Solution
 from hone.screen.screening import Screening, screen
+from hone.sources.solution_files import header, language_of
 
 R = TypeVar("R", Candidate, Solution)
 _PLACES = tuple(

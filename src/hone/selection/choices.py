@@ -8,7 +8,7 @@ from pathlib import Path
 from hone.compile.kernels import kernel_solution
 from hone.core.errors import MachineError
 from hone.core.files import read_all, write_records
-from hone.hardware import GPU
+from hone.machine.hardware import GPU
 from hone.operators.choice import KernelChoice, KernelSet
 from hone.records import BuildStatus, Definition, Solution, Trace, Workload
 from hone.selection.rank import best_solution

@@ -9,11 +9,11 @@ from typing import Any
 from hone.analysis.paper_numbers import FOLDER
 from hone.analysis.provenance import Provenance
 from hone.analysis.run import read_run
-from hone.config.references import read_checked
 from hone.config.runs import run_folder
 from hone.config.settings import Settings
 from hone.core.code import commit
 from hone.file_map import FileMap
+from hone.preflight.references import read_checked
 from hone.site.answer import AnswerPages
 from hone.site.board import board
 from hone.site.entries import as_columns, entries

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hone.config.runs import DEFAULT_RUN
-from hone.config.settings import Settings, closest
-from hone.core.errors import ConfigError
+from hone.config.settings import Settings
+from hone.core.errors import ConfigError, closest
 from hone.core.files import read_records
-from hone.hardware import gpu
-from hone.methods.extract import ENTRY_POINTS
-from hone.methods.files import read_file, read_source
+from hone.launcher import ENTRY_POINTS
+from hone.machine.hardware import gpu
 from hone.records import Build, Definition, Solution, Trace, Workload
+from hone.sources.solution_files import read_file, read_source
 
 DEFINITIONS = DEFAULT_RUN / "definitions"
 

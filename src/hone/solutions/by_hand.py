@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hone.config.runs import RESULTS, run_folder
-from hone.config.settings import closest, read
-from hone.core.errors import ConfigError
+from hone.config.settings import read
+from hone.core.errors import ConfigError, closest
 from hone.core.files import read_records
-from hone.methods.extract import ENTRY_POINTS
-from hone.methods.files import header, read_source
+from hone.launcher import ENTRY_POINTS
 from hone.records import Definition, Solution, Trace
 from hone.solutions.bench import Bench, read_definitions, read_workloads
+from hone.sources.solution_files import header, read_source
 
 LEAST_ID = 8
 """Digits of a solution's id that name it: tables show twelve."""

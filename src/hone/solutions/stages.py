@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hone.core.errors import MachineError
 from hone.core.files import read_all, read_records, write_records
-from hone.hardware import GPU
+from hone.machine.hardware import GPU
 from hone.records import Build, BuildStatus, Definition, Protocol, Solution, Workload
 from hone.sources.workloads import group
 

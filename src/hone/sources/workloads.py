@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from hone.judge.layout import ITEM_BYTES
 from hone.records import Argument, Definition, Tolerance, Workload
+from hone.records.layout import ITEM_BYTES
 
 
 def workload_of(definition: Definition, tolerance: Tolerance) -> Workload:

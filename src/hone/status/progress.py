@@ -13,8 +13,8 @@ from hone.config.trainings import TrainingKey
 from hone.file_map import FileMap, Kinds, Questions, Shard
 from hone.llm.ledger import Ledger
 from hone.llm.names import Target, parse_model
-from hone.methods.files import source_files
 from hone.records import LLMRequest, Prompt
+from hone.sources.solution_files import source_files
 from hone.status.reading import (
     ArchivedView,
     InferenceView,

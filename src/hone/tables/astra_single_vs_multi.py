@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from hone.analysis.astra import ALL, PAPER, Astra
 from hone.analysis.render import number
-from hone.methods.astra.teams import TEAMS
 from hone.tables import columns
 from hone.tables.astra_main import rows_of
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable
 from hone.tables.words import is_known, listed
+from hone.teams import TEAMS
 
 
 class Row(TableRow):

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from hone.analysis.context import Context
-from hone.methods.files import header, statuses
 from hone.records import Solution, Status
+from hone.sources.solution_files import header, statuses
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run

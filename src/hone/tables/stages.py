@@ -14,7 +14,7 @@ from hone.analysis.run import RunRecords
 from hone.analysis.salient_numbers import read_training_numbers
 from hone.config.settings import Settings
 from hone.core.files import write_text
-from hone.hardware import GPUS
+from hone.machine.hardware import GPUS
 from hone.tables.files import read_table, to_frame, write_csv
 from hone.tables.page import markdown, web_page
 from hone.tables.registry import FIGURES, TABLES

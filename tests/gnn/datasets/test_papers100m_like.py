@@ -8,7 +8,7 @@ from hone.config.graphs import Papers100MLikeGraph
 from hone.core.errors import MachineError
 from hone.gnn.datasets import papers100m_files
 from hone.gnn.datasets.papers100m_device import generate_on
-from hone.gnn.datasets.papers100m_like import Law, draw_edges, generate, scrambled, splits
+from hone.gnn.datasets.papers100m_law import Law, draw_edges, generate, scrambled, splits
 from hone.gnn.graph import Graph
 from hone.gnn.prepare import prepare
 

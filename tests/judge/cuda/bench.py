@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from hone.judge.device.cuda.gpu import Clocks
 from hone.judge.device.cuda.plan import MEMORY_SHARE, make_device_plan
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
@@ -12,6 +11,7 @@ from hone.judge.device.cuda.timing import DeviceTiming
 from hone.judge.device.cuda.ways import ALL_MODES
 from hone.judge.protocols import hone
 from hone.judge.runner import RunnerTimeoutError
+from hone.machine.gpus import Clocks
 from hone.records import Language, Mode, Performance, Protocol
 
 from ..conftest import scale_definition, solution_of, workload_of

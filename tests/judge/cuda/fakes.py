@@ -7,7 +7,7 @@ truth which the judge must find. Host time passes only where a process spends it
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hone.judge.device.cuda.gpu import Gpu
+from hone.machine.gpus import Gpu
 from hone.records import Protocol
 
 POISON = -1

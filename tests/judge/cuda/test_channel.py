@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from hone.judge.confinement import Confinement, readable_paths, writable_paths
 from hone.judge.runner import Runner, RunnerEndedError, RunnerForgedError, RunnerTimeoutError
 from hone.judge.wire import Channel, ClosedError, GarbledError, SilentError
+from hone.machine.confinement import Confinement, readable_paths, writable_paths
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def python(text, *arguments):
 
 SOCKETS = """
 import json, os, socket, sys
-from hone.core import syscalls
+from hone.machine import syscalls
 installed = syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
 installed = installed and syscalls.forbid_processes_and_sockets(os.getpid(), local=sys.argv[1] == "local")
 found = {}
@@ -232,8 +232,8 @@ def test_the_filter_lets_only_local_sockets_through_and_only_for_a_gpu(local):
 LANDLOCK = """
 import json, sys
 from pathlib import Path
-from hone.core import syscalls
-from hone.judge.confinement import Confinement, confine
+from hone.machine import syscalls
+from hone.machine.confinement import Confinement, confine
 parts = confine(Confinement(1 << 30, (sys.argv[1],), gpu=True, scratch=sys.argv[2]), [])
 found = {"landlock": "read_only_files" in parts}
 for name, act in {
@@ -268,7 +268,7 @@ def test_a_compiling_process_writes_to_its_folder_alone(tmp_path):
 
 LIMITS = """
 import json, resource, sys
-from hone.judge.confinement import Confinement, confine
+from hone.machine.confinement import Confinement, confine
 confine(Confinement(1 << 28, gpu=sys.argv[1] == "gpu", memory_only=True), [])
 try:
     bytearray(1 << 29)

@@ -9,7 +9,7 @@ import torch
 from hone.judge.device.cuda.draws import Draws
 from hone.judge.device.cuda.memory import DeviceArena
 from hone.judge.device.cuda.sets import Region
-from hone.judge.layout import Layout
+from hone.records.layout import Layout
 
 SETS = 64
 

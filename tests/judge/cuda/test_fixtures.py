@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hone.methods.files import header, language_of, read_file, source_files, statuses
 from hone.records import Language, Status
+from hone.sources.solution_files import header, language_of, read_file, source_files, statuses
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "tests/evil/gpu"

@@ -23,9 +23,9 @@ from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import DeviceTiming
 from hone.judge.device.cuda.ways import ALL_MODES
 from hone.judge.findings import Findings
-from hone.judge.gold import gold_solution
 from hone.judge.verdict import Verdict
 from hone.records import Argument, Build, BuildStatus, Status, Tolerance
+from hone.sources.gold import gold_solution
 
 from ..conftest import solution_of, tensor, workload_of
 from .bench import FakeRunner, free_bytes_for

@@ -8,12 +8,12 @@ from hone.compile import build_all
 from hone.compile.kernels import kernel_solution
 from hone.config.sources import LocalSource
 from hone.core.errors import MachineError
-from hone.judge.device.cuda.gpu import visible_gpus
 from hone.judge.judging import judge_all
-from hone.methods.files import header, read_file, statuses
+from hone.machine.gpus import visible_gpus
 from hone.records import Language, Protocol, Status, Tolerance
 from hone.sources.fetch import fetch
 from hone.sources.inspect import define
+from hone.sources.solution_files import header, read_file, statuses
 from hone.sources.soundness import Soundness
 from hone.sources.workloads import workload_of
 

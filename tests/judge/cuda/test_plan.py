@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hone.judge.device.cuda.events import _covered_ns
 from hone.judge.device.cuda.plan import MEMORY_SHARE, check_memory, make_device_plan
 from hone.judge.device.cuda.sets import ARENA_BYTES, MOST_SETS, PAGE, Region, set_count
-from hone.judge.layout import Layout
 from hone.judge.verdict import Verdict
 from hone.records import Argument, Status
+from hone.records.layout import Layout
 
 from ..conftest import COLUMNS, ROWS, matmul_definition, scale_definition, tensor, workload_of
 

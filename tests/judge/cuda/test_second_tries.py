@@ -14,9 +14,9 @@ from hone.judge.device.cuda.bench import CudaBench
 from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.ways import BROKEN_BY_CAPTURES
 from hone.judge.findings import Findings
-from hone.judge.gold import gold_solution
 from hone.judge.verdict import Verdict
 from hone.records import Build, BuildStatus, Language, Status
+from hone.sources.gold import gold_solution
 
 from ..conftest import solution_of, workload_of
 from .bench import free_bytes_for

@@ -11,7 +11,6 @@ from hone.methods.astra import stages
 from hone.methods.astra.history import Attempt
 from hone.methods.astra.stages import EarlierTurns, told_files
 from hone.methods.astra.suite import Suite
-from hone.methods.astra.teams import TEAMS
 from hone.records import (
     Answer,
     Candidate,
@@ -28,6 +27,7 @@ from hone.records import (
     Workload,
 )
 from hone.sources.stages import show_workloads
+from hone.teams import TEAMS
 from tests.methods.astra.conftest import workload
 
 OLD, NEW = (0, 0, (1.0, 1.0)), (1, 0, (0.5, 0.5))

@@ -8,7 +8,7 @@ import pytest
 from hone.config.settings import ASTRA, Experiment
 from hone.file_map import FileMap
 from hone.methods.astra.roles import RoleAnswer, RoleRenderer
-from hone.methods.astra.teams import TEAMS, Role, Team
+from hone.teams import TEAMS, Role, Team
 from tests.methods.astra.conftest import workload
 from tests.methods.astra.test_options import settings
 from tests.methods.astra.test_roles import GPUS, NEW, OLD, PROMPTS

@@ -21,9 +21,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from hone.compile.progress import Advance, progress_bar
 from hone.core.errors import SourceError
 from hone.core.files import disk_errors
+from hone.core.progress import Advance, progress_bar
 from hone.gnn.datasets.streams import EdgeStream, GraphStreams
 from hone.gnn.datasets.writing import ArrayFile
 

@@ -9,9 +9,9 @@ import zipfile
 from pathlib import Path
 from typing import IO
 
-from hone.compile.progress import progress_bar
 from hone.core.errors import SourceError
 from hone.core.files import disk_errors
+from hone.core.progress import progress_bar
 from hone.gnn.datasets.writing import complete_folder, require_space
 from hone.gnn.graph import sha256_of
 

@@ -3,7 +3,7 @@
 At full size on one GPU: 28.4 GB of features (two bytes a number), 12.9 GB of int32 ids, 0.9 GB each of int64 offsets
 and labels. While it is made: the ids twice, and about 48 bytes for each entry of a part. Rows are made in parts, and
 all edges are drawn again for each of them, so that keys of all edges never lie in memory together. On a CPU this
-gives the graph that `papers100m_like.generate` streams; a GPU's random numbers give another one of the same law.
+gives the graph that `papers100m_law.generate` streams; a GPU's random numbers give another one of the same law.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from hone.config.graphs import Papers100MLikeGraph
 from hone.core.errors import SourceError
 from hone.gnn.datasets.csr import first_pairs
-from hone.gnn.datasets.papers100m_like import (
+from hone.gnn.datasets.papers100m_law import (
     BLOCK,
     FEATURE_BLOCK,
     FEATURE_DIM,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import mmap
 import os
 import random
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hone.judge.layout import Layout
+from hone.records.layout import Layout
 
 TEXT_CHARACTERS = 8_000
 TABLE_CHARACTERS = 20_000
@@ -43,22 +42,6 @@ class KeptStateError(Exception):
 def silence() -> None:
     """Send what Python code prints to descriptor 1, which leads nowhere; 2 is a pipe that fills up."""
     sys.stderr = sys.stdout
-
-
-def load_module(name: str, source: str, after: ModuleType | None = None) -> ModuleType:
-    """Execute source text as a module of its own; `inspect.getsource` works on what it defines.
-
-    `after`: it finds the names of that module, as KernelBench executes a solution where it has executed the problem.
-    """
-    filename = f"<{name}>"
-    module = ModuleType(name)
-    given = vars(after) if after is not None else {}
-    vars(module).update({name: value for name, value in given.items() if not name.startswith("__")})
-    module.__file__ = filename
-    sys.modules[name] = module
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    exec(compile(source, filename, "exec"), module.__dict__)
-    return module
 
 
 def seed_all(seed: int) -> None:

@@ -6,8 +6,8 @@ import mmap
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from hone.judge.layout import Layout
 from hone.judge.wire import LARGE_BYTES, Channel
+from hone.records.layout import Layout
 
 
 class Host(Protocol):

@@ -21,10 +21,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hone.core import syscalls
-from hone.judge import confinement
 from hone.judge.child import runners
 from hone.judge.wire import LARGE_BYTES, Channel, ClosedError
+from hone.machine import confinement, syscalls
 
 FIRST_FREE = 3
 

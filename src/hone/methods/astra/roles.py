@@ -14,16 +14,16 @@ from typing import Any
 from hone import launcher
 from hone.config.settings import UPSTREAM, Experiment
 from hone.core.errors import ConfigError
-from hone.hardware import gpu
+from hone.machine.hardware import gpu
 from hone.methods.astra.evidence import evidence, failures, overview
 from hone.methods.astra.history import History
 from hone.methods.astra.suite import MOST_WORKLOADS, Limits
-from hone.methods.astra.teams import TEAMS
 from hone.methods.feedback import cut
 from hone.methods.hardware import facts
 from hone.methods.render import FENCES, LANGUAGE_NAMES
 from hone.methods.templates import Templates
 from hone.records import Answer, Definition, Message, Prompt, Record, Workload
+from hone.teams import TEAMS
 
 TESTING, CODING = "testing", "coding"
 """Templates of what is asked first, and of a conversation's rounds."""

@@ -15,12 +15,11 @@ from hone.compile.kernels import kernel_solution
 from hone.config.settings import UPSTREAM, Experiment, Method, Numbers
 from hone.core.errors import MachineError, RecordError
 from hone.core.files import read_all, read_records, write_records
-from hone.hardware import GPUS
+from hone.machine.hardware import GPUS
 from hone.methods import extract as extraction
 from hone.methods.astra.history import Attempt, History, attempts_of, histories
 from hone.methods.astra.roles import RoleAnswer, RoleRenderer, require_kernel
 from hone.methods.astra.suite import make_suite
-from hone.methods.astra.teams import TEAMS
 from hone.methods.render import selected
 from hone.methods.templates import PROMPTS
 from hone.records import (
@@ -36,6 +35,7 @@ from hone.records import (
     Workload,
 )
 from hone.sources.workloads import group
+from hone.teams import TEAMS
 
 STAGES = ("attempts", "solutions", "builds", "traces")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from hone.core.errors import HoneError, RecordError
 from hone.core.files import read_record, write_text
 from hone.gnn.job import TrainingJob
-from hone.judge.confinement import die_with_parent
+from hone.machine.confinement import die_with_parent
 from hone.records import Definition, Record, SelectedKernel, Selection, Solution, Versioned, Workload
 
 TIMEOUT_S = 300.0

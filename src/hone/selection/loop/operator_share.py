@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hone.compile.toolchain import cpu_model
 from hone.config.trainings import OPERATORS
 from hone.core.files import read_records, write_records
 from hone.gnn.job import TrainingJob
+from hone.machine.environment import cpu_model
 from hone.records import Definition, Language, OperatorShare
 
 if TYPE_CHECKING:

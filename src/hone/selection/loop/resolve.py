@@ -134,6 +134,6 @@ def _kept(kernel: SelectedKernel, store: Path) -> Path | None:
 def _target(language: Language) -> str:
     """What objects in a language must be for to run here."""
     from hone.compile.toolchain import cpu_target
-    from hone.hardware import gpu_here
+    from hone.machine.hardware import gpu_here
 
     return gpu_here().target if language is Language.CUDA else cpu_target()

@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hone.config.settings import closest
 from hone.config.sources import KernelsSource, Package
-from hone.core.errors import SourceError, located
+from hone.core.errors import SourceError, closest, located
 from hone.records import Upstream, Versioned
 from hone.sources.extraction.entry import Entry, Kernel, parse_entry
 from hone.sources.extraction.headers import Resolved, resolve

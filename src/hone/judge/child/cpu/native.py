@@ -7,7 +7,7 @@ import mmap
 from collections.abc import Mapping
 from typing import Any
 
-from hone.judge.layout import Layout
+from hone.records.layout import Layout
 
 SCALARS: dict[str, Any] = {
     "float32": ctypes.c_float, "float64": ctypes.c_double, "int64": ctypes.c_int64, "int32": ctypes.c_int32,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hone.core.errors import MachineError
-from hone.judge.layout import FLOATING, Layout, Slot
+from hone.records.layout import FLOATING, Layout, Slot
 
 Bytes = npt.NDArray[np.uint8]
 

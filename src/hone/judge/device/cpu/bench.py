@@ -10,7 +10,6 @@ from typing import Self
 from hone.core.errors import on_failure
 from hone.judge.baselines import KernelBaselines
 from hone.judge.case import Case, check_build
-from hone.judge.confinement import Shortfall
 from hone.judge.device.cpu.reference import Reference
 from hone.judge.device.cpu.side import Subject
 from hone.judge.device.cpu.stand import CpuStand
@@ -18,6 +17,7 @@ from hone.judge.findings import Findings
 from hone.judge.plan import Plan, make_plan
 from hone.judge.procedure import Examination, lenient, profile, take_times, usable_baselines
 from hone.judge.runner import Zygote
+from hone.machine.confinement import Shortfall
 from hone.records import Protocol
 
 

@@ -6,13 +6,13 @@ import functools
 from typing import Any
 
 from hone.core.errors import on_failure
-from hone.judge.confinement import Confinement
 from hone.judge.device.cpu.arena import Arena, Bytes
 from hone.judge.plan import GIB, Plan
 from hone.judge.references import COMPILE_TIMEOUT_S, ask_reference, check_reference, reference_failure
 from hone.judge.runner import Runner, RunnerError, RunnerTimeoutError, Zygote
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
+from hone.machine.confinement import Confinement
 from hone.records import Protocol, Status
 
 SETUP_TIMEOUT_S = 60.0

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from hone.core.errors import on_failure
-from hone.judge.confinement import Confinement
 from hone.judge.device.cpu.arena import Arena, Bytes
 from hone.judge.device.cpu.reference import SETUP_TIMEOUT_S, Reference
-from hone.judge.environment import oom_kills
 from hone.judge.needs import gpu_error
 from hone.judge.plan import GIB, Plan
 from hone.judge.runner import Runner, RunnerError, Zygote
 from hone.judge.sides import KINDS, TABLE_CHARACTERS, module_message, native_message, verdict_of
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.judge.wire import LARGE_BYTES
+from hone.machine.confinement import Confinement
+from hone.machine.environment import oom_kills
 from hone.records import Protocol, Solution, Status
 
 

@@ -8,14 +8,14 @@ from hone.core.code import code_digest
 from hone.core.store import Store
 from hone.judge.case import Case
 from hone.judge.device.cuda.reference import DeviceReference
-from hone.judge.environment import environment_for
 from hone.judge.protocols.kernelbench import baseline_as_published
 from hone.judge.verdict import Verdict
+from hone.machine.environment import environment_for
 from hone.records import TIMED_ALONE, BaselineTimes, Performance, Protocol, Timing, digest
 
 WARM_UPS = 3
 """A graph of PyTorch's own needs one run to warm up and one to be recorded."""
-CODE = ("judge/child", "judge/clocks", "judge/device/cuda", "judge/protocols")
+CODE = ("core/modules", "judge/child", "judge/clocks", "judge/device/cuda", "judge/protocols", "machine")
 
 
 class TimedAlone:

@@ -12,9 +12,7 @@ from typing import Self
 from hone.core.scratch import ScratchFolder
 from hone.judge.baselines import BesideError
 from hone.judge.case import Case
-from hone.judge.confinement import Shortfall
 from hone.judge.device.cuda.alone import beside
-from hone.judge.device.cuda.gpu import Gpu, held_gpu, visible_gpus
 from hone.judge.device.cuda.kept import Kept
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
@@ -22,15 +20,17 @@ from hone.judge.device.cuda.timing import DeviceTiming
 from hone.judge.device.cuda.trials import DeviceTrials
 from hone.judge.device.cuda.ways import ALL_MODES, UNCAPTURED
 from hone.judge.findings import Findings
-from hone.judge.gold import gold_solution
 from hone.judge.needs import compiles_when_run
 from hone.judge.procedure import Examination, Figures, profile, take_times, usable_baselines
 from hone.judge.protocols.kernelbench import measure_as_published
 from hone.judge.runner import Zygote
 from hone.judge.stand import Scalars
 from hone.judge.verdict import UnsuitedVerdict, Verdict
+from hone.machine.confinement import Shortfall
+from hone.machine.gpus import Gpu, held_gpu, visible_gpus
 from hone.records import AsPublished, Language, Mode, Protocol, Status
 from hone.screen.kernels import kind_of_kernel
+from hone.sources.gold import gold_solution
 
 HELD_OUT_TRIALS = 1
 BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)

@@ -16,11 +16,11 @@ from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import DeviceTiming
 from hone.judge.device.cuda.trials import DeviceTrials
 from hone.judge.findings import Findings
-from hone.judge.gold import gold_solution
 from hone.judge.procedure import Examination, lenient
 from hone.judge.protocols.kernelbench import baseline_as_published
 from hone.judge.runner import Zygote
 from hone.records import TIMED_ALONE, BaselineTimes, Protocol
+from hone.sources.gold import gold_solution
 
 Start = Callable[[Case], DeviceSubject]
 """Starts the process of a solution, or of an existing kernel."""

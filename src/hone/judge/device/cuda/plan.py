@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from hone.judge.device.cuda.sets import Region, set_count
-from hone.judge.layout import Layout, Slot
 from hone.judge.plan import (
     GIB,
     check_packages,
@@ -20,6 +19,7 @@ from hone.judge.plan import (
 )
 from hone.judge.verdict import Verdict
 from hone.records import Definition, Status, Workload
+from hone.records.layout import Layout, Slot
 
 MEMORY_SHARE = 0.5
 """Of the GPU's free memory that the sets may take; results, copies and the reference's own buffers need the rest."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from hone.core.errors import on_failure
-from hone.hardware import gpu_like
-from hone.judge.confinement import Confinement
 from hone.judge.device.cuda.plan import DevicePlan, check_memory
 from hone.judge.device.cuda.sets import run_count
 from hone.judge.plan import GIB
@@ -18,6 +16,8 @@ from hone.judge.references import COMPILE_TIMEOUT_S, ask_reference, reference_fa
 from hone.judge.runner import Runner, RunnerError, Zygote
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
+from hone.machine.confinement import Confinement
+from hone.machine.hardware import gpu_like
 from hone.records import COMPILE_OPTIONS, Mode, Protocol, Status
 
 REGIONS = ("inputs", "outputs", "parameters", "gate")

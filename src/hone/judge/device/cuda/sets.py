@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Self
 
-from hone.judge.layout import Layout
 from hone.records import Mode
+from hone.records.layout import Layout
 
 MOST_SETS = 256
 """As many as there are gates in the shared memory, see `batches.Gate`."""

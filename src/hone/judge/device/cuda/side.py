@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from hone.judge.clocks.observation import Observation, Overhead, between, usual_overhead
-from hone.judge.confinement import Confinement
 from hone.judge.device.cuda.plan import DevicePlan
 from hone.judge.device.cuda.reference import REGIONS, DeviceReference, close_all
 from hone.judge.device.cuda.sets import BatchShape
-from hone.judge.environment import oom_kills
 from hone.judge.plan import GIB
 from hone.judge.runner import END_TIMEOUT_S, Runner, RunnerError, RunnerTimeoutError, Zygote
 from hone.judge.sides import KINDS, TABLE_CHARACTERS, module_message, native_message, verdict_of
 from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
+from hone.machine.confinement import Confinement
+from hone.machine.environment import oom_kills
 from hone.records import Mode, Protocol, Solution, Status
 
 SETUP_TIMEOUT_S = 20.0

@@ -18,13 +18,13 @@ from hone.judge.clocks.observation import (
     unexplained_ms,
 )
 from hone.judge.device.cuda.batches import OTHER_RESULTS
-from hone.judge.device.cuda.gpu import Clocks, Gpu, clocks
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.sets import LEAST_CHECKED_MS
 from hone.judge.device.cuda.side import NOT_LAUNCHED, DeviceSubject
 from hone.judge.device.cuda.ways import ALL_MODES, Ways
 from hone.judge.protocols.hone import LEAST_TIMED_RUNS
 from hone.judge.stand import SOLUTION, OtherResultsError, Scalars
+from hone.machine.gpus import Clocks, Gpu, clocks
 from hone.records import Clock, Finding, Mode, Performance, Protocol, Timing
 
 LEAST_STREAM_TURNS = 7

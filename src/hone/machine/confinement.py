@@ -34,7 +34,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hone.core import syscalls
+from hone.machine import syscalls
 
 FULL = (
     "clean_environment", "own_session", "dies_with_judge", "no_network", "process_namespace", "no_capabilities",

@@ -75,7 +75,7 @@ def _compiled(settings: Settings, experiment: str) -> Iterator[Language]:
 
 
 def _check_gpu(jobs: Iterable[PlannedJob]) -> None:
-    from hone.judge.device.cuda.gpu import visible_gpus
+    from hone.machine.gpus import visible_gpus
 
     wanting = sorted({job.rule for job in jobs if job.gpus})
     if not wanting:

@@ -11,12 +11,12 @@ from hone.judge.case import Case, check_build
 from hone.judge.device.cpu.bench import CpuBench
 from hone.judge.device.cuda import gpu
 from hone.judge.device.cuda.bench import CudaBench
-from hone.judge.device.cuda.gpu import clocks, held_gpu, visible_gpus
 from hone.judge.device.cuda.kept import Kept
-from hone.judge.environment import cuda_environment, environment_for
 from hone.judge.needs import compiles_when_run, lacking_on_gpu
 from hone.judge.session import Session, open_bench
 from hone.judge.verdict import UnsuitedVerdict, Verdict
+from hone.machine.environment import cuda_environment, environment_for
+from hone.machine.gpus import clocks, held_gpu, visible_gpus
 from hone.records import Build, BuildStatus, Language, Status
 
 from ..conftest import QUICK, scale_definition, solution_of, workload_of

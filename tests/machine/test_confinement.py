@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from hone.judge.confinement import FULL, NOBODY, ORDINARY_USER, Confinement
+from hone.machine.confinement import FULL, NOBODY, ORDINARY_USER, Confinement
 
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root needs it")
 HEAD = """
 import json, os, resource, sys
-from hone.core import syscalls
-from hone.judge import confinement as c
+from hone.machine import syscalls
+from hone.machine import confinement as c
 def write(path, text="x"):
     with open(path, "w") as file:
         file.write(text)

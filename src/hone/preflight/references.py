@@ -9,11 +9,11 @@ from typing import Any
 from hone.analysis.paper_numbers import PaperNumbers, read_published
 from hone.config.files import read_values
 from hone.config.graphs import PublishedGraph
-from hone.config.settings import ASTRA, UNPROMPTED, Settings, closest, load
+from hone.config.settings import ASTRA, UNPROMPTED, Settings, load
 from hone.config.trainings import OPERATORS
-from hone.core.errors import ConfigError, located
-from hone.hardware import gpu
+from hone.core.errors import ConfigError, closest, located
 from hone.llm.recorded import read_transcript, transcript_path
+from hone.machine.hardware import gpu
 from hone.methods.files import check_files
 from hone.sources.extraction.names import numbers_in
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from hone.config.settings import closest
-from hone.core.errors import ConfigError, MachineError
+from hone.core.errors import ConfigError, MachineError, closest
 from hone.records import Record
 
 GPUS = Path("resources/hardware/gpus.yaml")
@@ -92,7 +91,7 @@ def _validate(name: str, facts: object, path: Path) -> GPU:
         raise ConfigError(
             f"{field}: {first['msg']} (got {first['input']!r})",
             where=str(path),
-            remedy="correct the entry; the fields are those of hone.hardware.GPU",
+            remedy="correct the entry; the fields are those of hone.machine.hardware.GPU",
         ) from None
 
 
@@ -121,7 +120,7 @@ def gpu_like(device: str, capability: str, path: Path = GPUS) -> GPU:
 
 def gpu_here() -> GPU:
     """One like this machine's GPU; DEFAULT where there is none, or where the table has none like it."""
-    from hone.judge.device.cuda.gpu import visible_gpus
+    from hone.machine.gpus import visible_gpus
 
     try:
         seen = visible_gpus()[0]

@@ -7,7 +7,7 @@ import pytest
 from hone.config.settings import load
 from hone.core.errors import MachineError, ProviderError
 from hone.judge.device.cuda import gpu
-from hone.preflight import PlannedJob, check_needs
+from hone.preflight.requirements import PlannedJob, check_needs
 
 ASKING = PlannedJob("generate", "one", "openai--o4-mini")
 BUILDING = PlannedJob("build", "one", "openai--o4-mini")

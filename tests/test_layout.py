@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hone.judge.device.cpu.arena import Arena
-from hone.judge.layout import ALIGNMENT, Layout
+from hone.records.layout import ALIGNMENT, Layout
 
 
 def test_layout_keeps_guards_between_tensors():

@@ -1,4 +1,4 @@
-"""The machine that gives a verdict."""
+"""The machine that gives a verdict: its CPU, memory and packages, as records name them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ import platform
 import shutil
 from pathlib import Path
 
-from hone.compile.toolchain import cpu_model
 from hone.core.code import commit
 from hone.records import Environment, Protocol
+
+
+def cpu_model() -> str:
+    """Model name of this machine's CPU, with the instruction set's name where Linux gives no model."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 @functools.cache
@@ -37,7 +46,7 @@ def environment_for(protocol: Protocol) -> Environment:
     """The machine under a protocol; raises MachineError when it asks for a GPU and there is none."""
     if protocol.device == "cpu":
         return cpu_environment()
-    from hone.judge.device.cuda.gpu import visible_gpus
+    from hone.machine.gpus import visible_gpus
 
     gpu = visible_gpus()[0]
     return cuda_environment(gpu.name, gpu.driver)

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from hone.core.errors import ConfigError, MachineError
-from hone.hardware import DEFAULT, GPU, gpu, gpu_here, gpu_like, load_gpus
 from hone.judge.device.cuda import gpu as machine
+from hone.machine.hardware import DEFAULT, GPU, gpu, gpu_here, gpu_like, load_gpus
 from hone.methods.hardware import FACTS, facts
 
 TABLE = Path(__file__).parents[1] / "resources" / "hardware" / "gpus.yaml"

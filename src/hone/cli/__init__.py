@@ -1,0 +1,1 @@
+"""The command `hone`: a module for each group of its subcommands."""

@@ -1,0 +1,1 @@
+"""The typed config: every section with its defaults, checked before anything runs."""
