@@ -1,4 +1,4 @@
-"""The house: imports go one way, from package to package and from file to file, and CONTRIBUTING.md names every room."""
+"""The house: imports go one way, between packages and between files, and CONTRIBUTING.md names every room."""
 
 import ast
 import graphlib

@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
+from hone.core.modules import load_module
 from hone.judge.child.models import (
     Arenas,
     build_model,
     check_and_copy,
     describe_error,
     flatten,
-    load_module,
     profile_table,
     seed_all,
     set_sizes,

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from hone.core.modules import load_module
 from hone.judge.child.models import (
     Arenas,
     UnexpectedOutput,
@@ -16,7 +17,6 @@ from hone.judge.child.models import (
     check_and_copy,
     describe_error,
     flatten,
-    load_module,
     profile_table,
     seed_all,
     set_sizes,

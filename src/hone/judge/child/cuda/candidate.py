@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
+from hone.core.modules import load_module
 from hone.judge.child.models import (
     build_model,
     check_and_copy,
     describe_error,
     flatten,
-    load_module,
     seed_all,
     set_sizes,
     silence,

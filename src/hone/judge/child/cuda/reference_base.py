@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from hone.core.modules import load_module
 from hone.judge.child.models import (
     KeptStateError,
     UnexpectedOutput,
@@ -17,7 +18,6 @@ from hone.judge.child.models import (
     check_and_copy,
     describe_error,
     flatten,
-    load_module,
     seed_all,
     set_sizes,
     silence,
