@@ -27,9 +27,9 @@ check: .venv/.installed
 pytest: .venv/.installed
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-# The whole miniature and what else takes many minutes.
+# Whole runs, a Slurm, a browser: what takes a minute or more. Root on Debian or Ubuntu, for the Slurm.
 slow: .venv/.installed
-	$(BIN)/pytest -m slow --numprocesses 2 --dist loadfile
+	$(BIN)/pytest -m slow --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 format: .venv/.installed
 	$(BIN)/ruff format .

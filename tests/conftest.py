@@ -41,8 +41,8 @@ def get_init_inputs():
 
 
 def pytest_collection_modifyitems(items):
-    """Whole pipelines first: they take minutes, and two workers should end together."""
-    items.sort(key=lambda item: "workflow" not in item.path.parts)
+    """The longest first, then whole pipelines: they take minutes, and two workers should end together."""
+    items.sort(key=lambda item: (item.path.name != "test_edits.py", "workflow" not in item.path.parts))
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ import yaml
 
 from tests.cluster.world import ROOT, SCRIPT, make_world, slurm_environment
 
+pytestmark = pytest.mark.slow  # starts a Slurm
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):

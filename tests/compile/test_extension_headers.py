@@ -90,6 +90,7 @@ DECLARED = "std::vector<torch::Tensor> on_the_host(torch::Tensor x, torch::IntAr
 
 
 @pytest.mark.skipif(bool(find_tools().nvcc.missing), reason="needs nvcc")
+@pytest.mark.slow
 def test_the_smallest_headers_give_objects_that_work_with_pytorch(tmp_path, monkeypatch):
     import torch
 

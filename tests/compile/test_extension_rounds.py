@@ -134,15 +134,16 @@ def test_calls_in_forward_are_built_and_those_behind_them_if_they_are_refused(tm
 FILES = """
 import tempfile
 from torch.utils.cpp_extension import load
-os.makedirs("/tmp/own/headers", exist_ok=True)
+own = os.path.join(tempfile.gettempdir(), "own")  # /tmp, unless the project lies there
+os.makedirs(own)
 folder = tempfile.mkdtemp()
 open("here.txt", "w").write("x" * 60_000_000)
 open(os.path.join(folder, "a.h"), "w").write("int a();\\n#include \\"a.h\\"")
-open("/tmp/own/headers/b.h", "w").write("int b();")
+open(os.path.join(own, "b.h"), "w").write("int b();")
 open(os.path.join(folder, "x.cpp"), "w").write('#include "a.h"\\n#include <vector>\\n#include "b.h"\\nint x();')
 open(os.path.join(folder, "y.cu"), "w").write("int y();")
 paths = [os.path.join(folder, name) for name in ("x.cpp", "y.cu")]
-load("files", paths, ["-O2"], extra_include_paths=["/tmp/own/headers"], build_directory=folder)
+load("files", paths, ["-O2"], extra_include_paths=[own], build_directory=folder)
 """
 
 

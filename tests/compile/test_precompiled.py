@@ -52,6 +52,7 @@ def compile_main(unit, folder, scratch):
     return run_compiler(command, scratch / unit.object, 300, opened)
 
 
+@pytest.mark.slow
 def test_objects_are_the_same_to_the_byte(tmp_path):
     if "clang" in TOOLS.gxx.version:
         pytest.skip("Clang has no precompiled headers of this kind")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hone.judge.device.cuda import gpu
 from hone.judge.needs import cpu_only, lacking, lacking_on_gpu, other_gpu
+from hone.machine import gpus as gpu
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,16 @@ import pytest
 from hone.core.errors import MachineError
 from hone.judge.case import Case, check_build
 from hone.judge.device.cpu.bench import CpuBench
-from hone.judge.device.cuda import gpu
 from hone.judge.device.cuda.bench import CudaBench
 from hone.judge.device.cuda.kept import Kept
 from hone.judge.needs import compiles_when_run, lacking_on_gpu
 from hone.judge.session import Session, open_bench
 from hone.judge.verdict import UnsuitedVerdict, Verdict
+from hone.machine import gpus as gpu
 from hone.machine.environment import cuda_environment, environment_for
 from hone.machine.gpus import clocks, held_gpu, visible_gpus
 from hone.records import Build, BuildStatus, Language, Status
-
-from ..conftest import QUICK, scale_definition, solution_of, workload_of
+from tests.judge.conftest import QUICK, scale_definition, solution_of, workload_of
 
 CUDA = QUICK.model_copy(update={"device": "cuda"})
 UUIDS = ("GPU-aaaa-1", "GPU-aabb-2", "GPU-cccc-3")
@@ -145,7 +144,7 @@ def test_clocks_and_what_holds_them_down(machine):
 
 HOLDER = """
 import sys, pathlib
-from hone.judge.device.cuda import gpu
+from hone.machine import gpus as gpu
 gpu.LOCKS = pathlib.Path(sys.argv[1])
 gpu.visible_gpus = lambda: tuple(gpu.Gpu(uuid, "", "", 0, "9.0") for uuid in sys.argv[2:])
 with gpu.held_gpu(0.0) as found:

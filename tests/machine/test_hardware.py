@@ -7,11 +7,11 @@ import pytest
 import yaml
 
 from hone.core.errors import ConfigError, MachineError
-from hone.judge.device.cuda import gpu as machine
+from hone.machine import gpus as machine
 from hone.machine.hardware import DEFAULT, GPU, gpu, gpu_here, gpu_like, load_gpus
 from hone.methods.hardware import FACTS, facts
 
-TABLE = Path(__file__).parents[1] / "resources" / "hardware" / "gpus.yaml"
+TABLE = Path(__file__).parents[2] / "resources" / "hardware" / "gpus.yaml"
 NAMES = tuple(load_gpus(TABLE))
 
 # Shared memory of an SM and of a block in KB, threads of an SM: CUDA C++ Programming Guide, by compute capability.

@@ -6,7 +6,7 @@ import pytest
 
 from hone.config.settings import load
 from hone.core.errors import MachineError, ProviderError
-from hone.judge.device.cuda import gpu
+from hone.machine import gpus as gpu
 from hone.preflight.requirements import PlannedJob, check_needs
 
 ASKING = PlannedJob("generate", "one", "openai--o4-mini")
@@ -68,7 +68,7 @@ def test_a_missing_compiler_stops_jobs_of_this_machine_alone(needs, monkeypatch)
 
 def test_cuda_needs_nvcc_where_a_gpu_judges(needs, monkeypatch):
     monkeypatch.setenv("NVCC", "no-such-compiler")
-    monkeypatch.chdir(Path(__file__).parents[1])  # where the table of GPUs is
+    monkeypatch.chdir(Path(__file__).parents[2])  # where the table of GPUs is
     with pytest.raises(MachineError, match="no-such-compiler"):
         needs(BUILDING, language="cuda", device="cuda")
     needs(BUILDING, language="cuda")  # a CPU's judge only compiles them where there is nvcc

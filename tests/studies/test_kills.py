@@ -23,6 +23,7 @@ def test_scratch_folders_are_counted_and_lock_files_are_not(tmp_path, monkeypatc
         assert found.temporary_files() == 1
 
 
+@pytest.mark.slow
 def test_killed_runs_complete_with_the_same_verdicts(place):
     files = [place.kernel("honest.cpp"), place.kernel("change_weight.cpp")]
     rows = list(

@@ -189,6 +189,7 @@ def every_answer(rounds):
     return [path for path in listed.split(", ") if is_answers(rounds.folder / path)]
 
 
+@pytest.mark.slow
 def test_notes_go_from_kernel_to_kernel_and_the_best_candidate_goes_on(tmp_path, server, monkeypatch):
     monkeypatch.setenv("FAKE_API_KEY", "none")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

@@ -9,10 +9,12 @@ from hone.tables.registry import FIGURES
 from tests.workflow.conftest import ROOT
 from tests.workflow.whole import refinement_curves, results_of, rows, run_whole, unresolved, verdicts
 
+pytestmark = pytest.mark.slow  # the whole demo
+
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    return run_whole(tmp_path_factory.mktemp("demo"), "config.yaml")
+    return run_whole(tmp_path_factory.mktemp("demo"), "config/config.yaml")
 
 
 def test_every_verdict_is_resolved(demo):

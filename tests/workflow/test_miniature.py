@@ -1,6 +1,10 @@
-"""The miniature, end to end: every method, all problems of our own and all recorded answers."""
+"""The miniature's answers: all problems of our own and all recorded answers to them, wrong ones among them.
+
+The demo's tests run the rest: existing kernels that are improved, trainings, figures.
+"""
 
 import pytest
+import yaml
 
 from hone.core.files import read_records
 from hone.llm.recorded import RecordedAnswer
@@ -12,7 +16,13 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def miniature(tmp_path_factory):
-    return run_whole(tmp_path_factory.mktemp("miniature"), "miniature.yaml")
+    config = yaml.safe_load((ROOT / "config/miniature.yaml").read_text())
+    experiments = {name: config["experiments"][name] for name in ("one_shot", "sampling", "refine_gep", "gold")}
+    judge = {**config["judge"], "timing_runs": 5, "timing_seconds": 0.1}
+    folder = tmp_path_factory.mktemp("miniature")
+    parts = {name: config[name] for name in ("sources", "llm", "baselines")}
+    (folder / "answers.yaml").write_text(yaml.safe_dump({**parts, "experiments": experiments, "judge": judge}))
+    return run_whole(folder, "answers.yaml")
 
 
 def test_every_verdict_is_resolved(miniature):

@@ -11,6 +11,8 @@ from hone.records import Solution, Trace
 from tests.analysis.tables import read_table
 from tests.workflow.rounds import FAST, MODEL, OTHER, SLOW, Server, make_pipeline
 
+pytestmark = pytest.mark.slow  # four campaigns
+
 SLUG = MODEL.replace("/", "--")
 RUNS = {"every": {}, "alone": {"astra": {"evaluate": "winner"}}}
 EVALUATED = f"results/tiny/evaluations/alone/{SLUG}/winner/000.jsonl"

@@ -1,4 +1,4 @@
-"""A committed config, run whole in a folder of its own, and what its tables and traces say."""
+"""A config, run whole in a folder of its own, and what its tables and traces say."""
 
 import csv
 from pathlib import Path
@@ -9,10 +9,10 @@ from tests.workflow.conftest import ROOT, Pipeline
 
 
 def run_whole(folder, config):
-    """The finished run of a config of the folder `config`."""
+    """The finished run of a config in the folder."""
     for name in ("Snakefile", "workflow", "resources", "profiles", "config", "src"):
         (folder / name).symlink_to(ROOT / name)
-    made = Pipeline(folder, (f"config/{config}",))
+    made = Pipeline(folder, (config,))
     made.run()
     return made
 
