@@ -15,7 +15,7 @@ from hone.tables import judge_repeatability, registry
 from hone.tables.docs import tables_page
 from hone.tables.files import to_frame
 from hone.tables.kernelbench_sampling import k_values
-from hone.tables.page import cell, markdown, web_page
+from hone.tables.page import cell, markdown, shown_columns, web_page
 from hone.tables.registry import TABLES, caption_of
 from hone.tables.row import PROVENANCE
 from hone.tables.stages import draw
@@ -76,6 +76,12 @@ def test_a_module_says_all_of_its_table(name):
     assert 5 <= len(table.shown) <= 8
     assert table.caption.endswith(".")
     assert table.layout is not None or set(table.shown) <= set(table.columns)
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name not in ("llm_cost",)])
+def test_no_two_rows_of_a_page_are_the_same(tables, name):
+    shown = shown_columns(TABLES[name], read_table(name, tables)).astype(str)
+    assert not shown[shown.duplicated(keep=False)].to_dict("records")
 
 
 def test_the_page_of_all_columns_has_not_drifted():
@@ -380,8 +386,8 @@ def test_web_pages_are_those_of_filled_tables_and_safe(tmp_path):
 
 def test_a_long_table_is_cut_in_markdown_only():
     table = TABLES["judge_cost"]
-    place = {"definition": "d", "solution": "s", "phase": "load", "where": "cpu"}
-    rows = [table.row(**place, seconds=float(index)) for index in range(2001)]
+    place = {"definition": "d", "phase": "load", "where": "cpu"}
+    rows = [table.row(**place, solution=str(index), seconds=float(index)) for index in range(2001)]
     text = markdown(table, to_frame(table, rows))
     assert "The first 2000 of 2001 rows" in text
     assert text.count("\n| ") == 2000 + 2

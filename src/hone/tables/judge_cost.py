@@ -89,6 +89,12 @@ def finding(rows: Sequence[Row]) -> str:
     return f"{solutions} took {builds:.0f} s to build and {verdicts:.0f} s to judge{held}."
 
 
+def layout(table: pd.DataFrame) -> pd.DataFrame:
+    """A row for each solution and phase: the seconds of all its workloads together."""
+    keys = ["definition", "solution", "phase", "where", "status"]
+    return table.groupby(keys, sort=False)["seconds"].sum().reset_index()
+
+
 def figure(table: pd.DataFrame) -> Drawn:
     """Seconds by phase, where they were spent."""
     from hone.analysis.cost_figures import judge_cost_figure
@@ -100,12 +106,14 @@ TABLE = RunTable(
     name="judge_cost",
     title="Seconds spent on builds and verdicts",
     caption=(
-        "Seconds that builds and verdicts took, by phase, and whether they were spent on a CPU or while a GPU was held."
+        "Seconds that builds and verdicts took, by phase, and whether they were spent on a CPU or while a GPU was "
+        "held. The page adds up a solution's workloads."
     ),
     category="Cost",
     row=Row,
     rows=rows,
     finding=finding,
+    layout=layout,
     shown={
         "definition": "Problem",
         "solution": "Solution",

@@ -15,13 +15,11 @@ from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
-from hone.tables.words import estimate, is_known, share_of
+from hone.tables.thresholds import HEADINGS, layout_by
+from hone.tables.words import is_known, share_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawn
-
-SHOWN_P = (0.0, 1.0, 2.0)
-"""Thresholds of the page: correct, faster, twice as fast."""
 
 
 class Row(TableRow):
@@ -110,21 +108,6 @@ def _place(row: Row) -> tuple[str, str, str]:
     return row.experiment, row.model, row.level
 
 
-def layout(table: pd.DataFrame) -> pd.DataFrame:
-    """The paper's shape: a row for each experiment, model, level and baseline, a column for each threshold."""
-    found: dict[tuple[str, ...], dict[str, object]] = {}
-    for row in map(Row.pick, table[table["subset"] == "all"].to_dict("records")):
-        key = (row.experiment, row.model, row.level, row.baseline)
-        names = ("experiment", "model", "level", "baseline")
-        shown = found.setdefault(key, dict(zip(names, key, strict=True)) | {"n": row.n, "published": EMPTY})
-        if row.p in SHOWN_P:
-            shown[f"fast_{row.p:g}"] = estimate(row.fast_p, row.ci_low, row.ci_high)
-        if row.p == 1:
-            shown["published"] = row.published
-    columns = ["experiment", "model", "level", "baseline", "n", *(f"fast_{p:g}" for p in SHOWN_P), "published"]
-    return pd.DataFrame(list(found.values()), columns=columns).fillna({f"fast_{p:g}": "" for p in SHOWN_P})
-
-
 def figure(table: pd.DataFrame) -> Drawn:
     """A curve over p for each model."""
     from hone.analysis.kernelbench_figures import fast_p_figure
@@ -146,15 +129,13 @@ TABLE = RunTable(
     row=Row,
     rows=rows,
     finding=finding,
-    layout=layout,
+    layout=layout_by("experiment", "model", "level"),
     shown={
         "experiment": "Experiment",
         "model": "Model",
         "level": "Level",
         "n": "Problems",
-        "fast_0": "fast_0: correct",
-        "fast_1": "fast_1: faster",
-        "fast_2": "fast_2",
+        **HEADINGS,
         "published": "Published fast_1",
     },
     figures=(Figure("kernelbench_fast_p", "Correct, and more than p times as fast as the baseline", figure),),

@@ -11,7 +11,8 @@ from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
-from hone.tables.words import known, percent
+from hone.tables.thresholds import HEADINGS, layout_by, mean_of
+from hone.tables.words import is_known, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,14 +56,14 @@ def rows(run: Run) -> list[Row]:
 
 
 def finding(rows: Sequence[Row]) -> str:
-    """What further turns give, over all groups."""
+    """What further turns give, over all problems of all groups."""
     correct = [row for row in rows if row.subset == "all" and row.p == 0 and row.baseline == rows[0].baseline]
     groups = {(row.experiment, row.model, row.level): row.turn for row in correct}
-    first = [row.fast_p for row in correct if row.turn == 0]
-    last = [row.fast_p for row in correct if row.turn == groups[row.experiment, row.model, row.level]]
-    if not first or len(known([*first, *last])) < len(first) + len(last):
+    first = [row for row in correct if row.turn == 0]
+    last = [row for row in correct if row.turn == groups[row.experiment, row.model, row.level]]
+    if not first or not all(is_known(row.fast_p) for row in [*first, *last]):
         return ""
-    before, after = (percent(sum(values) / len(values)) for values in (first, last))
+    before, after = percent(mean_of(first)), percent(mean_of(last))
     return f"After the first turn {before} of the problems have a correct kernel, after the last turn {after}."
 
 
@@ -84,15 +85,14 @@ TABLE = RunTable(
     row=Row,
     rows=rows,
     finding=finding,
+    layout=layout_by("experiment", "model", "level", "turn"),
     shown={
         "experiment": "Experiment",
         "model": "Model",
         "level": "Level",
         "turn": "Turn",
-        "p": "p",
-        "fast_p": "fast_p",
-        "ci_low": "from",
-        "ci_high": "to",
+        "n": "Problems",
+        **HEADINGS,
     },
     figures=(Figure("kernelbench_refinement", "Iterative refinement: best kernel so far", figure),),
 )

@@ -11,7 +11,8 @@ from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import Figure, RunTable
-from hone.tables.words import known, percent
+from hone.tables.thresholds import HEADINGS, layout_by, mean_of
+from hone.tables.words import is_known, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,10 +73,10 @@ def finding(rows: Sequence[Row]) -> str:
     """What drawing more samples gives, over all problems of all groups."""
     correct = [row for row in rows if row.subset == "all" and row.p == 0 and row.baseline == rows[0].baseline]
     most = min(row.samples for row in correct) if correct else 1
-    one, several = ([row.fast_p for row in correct if row.k == k] for k in (1, most))
-    if not one or len(known(one)) < len(one) or len(known(several)) < len(one):
+    one, several = ([row for row in correct if row.k == k] for k in (1, most))
+    if not one or not all(is_known(row.fast_p) for row in [*one, *several]):
         return ""
-    first, last = (percent(sum(values) / len(values)) for values in (one, several))
+    first, last = percent(mean_of(one)), percent(mean_of(several))
     return f"One answer is correct for {first} of the problems, the best of {most} answers for {last}."
 
 
@@ -97,15 +98,14 @@ TABLE = RunTable(
     row=Row,
     rows=rows,
     finding=finding,
+    layout=layout_by("experiment", "model", "level", "k"),
     shown={
         "experiment": "Experiment",
         "model": "Model",
         "level": "Level",
         "k": "k",
-        "p": "p",
-        "fast_p": "fast_p@k",
-        "ci_low": "from",
-        "ci_high": "to",
+        "n": "Problems",
+        **HEADINGS,
     },
     figures=(Figure("kernelbench_sampling", "Repeated sampling: best of k samples", figure),),
 )
