@@ -152,3 +152,10 @@ def test_root_stays_where_the_ordinary_user_could_not_work(tmp_path):
 def test_messages_keep_every_field():
     given = Confinement(5, ("a",), gpu=True, scratch="b", private="c")
     assert Confinement.read(json.loads(json.dumps(given.message()))) == given
+
+
+def test_where_no_user_namespace_is_to_be_had_nobody_waits_for_one():
+    """As in containers, whose rules forbid it."""
+    code = "from hone.machine import syscalls as s; s.unshare = lambda _: False; print(s.enter_user_namespace(0, []))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout == "False\n"

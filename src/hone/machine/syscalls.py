@@ -45,6 +45,7 @@ def enter_user_namespace(flags: int, ids: Sequence[tuple[int, int]]) -> bool:
     read, write = os.pipe()
     mapper = os.fork()
     if mapper == 0:  # the rights to map ids are those of a process outside
+        os.close(write)  # or nothing would ever end the read below
         if os.read(read, 1):
             _map_ids(os.getppid(), ids)
         os._exit(0)
