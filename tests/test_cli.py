@@ -70,7 +70,7 @@ def test_the_version_is_the_packages_with_the_commit_where_it_is_known(hone, mon
 
 def test_a_variable_named_version_does_not_replace_a_command(hone, monkeypatch):
     monkeypatch.setenv("HONE_VERSION", "1")
-    assert "Print the function that a kernel" in hone("launcher", "--help")[1]
+    assert "Print the first lines of a kernel" in hone("launcher", "--help")[1]
 
 
 @pytest.mark.parametrize(

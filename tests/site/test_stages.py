@@ -100,8 +100,8 @@ def test_places_count_lines_and_leave_out_empty_ones(tmp_path):
 def test_numbers_of_the_first_page_lead_to_pages_of_the_site(site):
     text = (site / "index.html").read_text()
     figures = re.search(r'<ul class="figures">(.*?)</ul>', text, re.DOTALL)[1]
-    assert re.findall(r"<strong>(\d+)</strong> (\w+)", figures) == [
-        ("12", "answers"), ("7", "correct"), ("3", "problems"), ("2", "models")
+    assert re.findall(r"<strong>(\d+)</strong> ([\w ]+)", figures) == [
+        ("12", "answers and existing kernels"), ("7", "correct"), ("3", "problems"), ("2", "models and recordings")
     ]  # fmt: skip
     for name in re.findall(r'href="([\w]+\.html)', figures):
         assert (site / name).is_file()

@@ -1,4 +1,4 @@
-"""One kernel by hand: the function to write."""
+"""One kernel by hand: the file to begin with."""
 
 import sys
 
@@ -11,11 +11,12 @@ from hone.records import Language
 
 
 @pytest.mark.parametrize(("options", "language"), [((), Language.CPP), (("--cuda",), Language.CUDA)])
-def test_the_launcher_of_a_definition_is_printed(options, language, definition, tmp_path, monkeypatch, capsys):
+def test_the_beginning_of_a_file_is_printed(options, language, definition, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_records(tmp_path / "toy/level1.jsonl", [definition])
     monkeypatch.setattr(sys, "argv", ["hone", "launcher", definition.name, "--definitions", "toy", *options])
     with pytest.raises(SystemExit) as caught:
         main()
     assert not caught.value.code
-    assert capsys.readouterr().out == signature(definition, language) + "\n"
+    start = f"// definition: {definition.name}\n#include <cstdint>\n\n"
+    assert capsys.readouterr().out == start + signature(definition, language) + "\n"

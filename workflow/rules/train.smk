@@ -26,7 +26,7 @@ rule train:
         store=settings.paths.store,
         code=training_code,
     message:
-        "Train {wildcards.model} on {wildcards.graph}: {wildcards.training}, {wildcards.system}, seed {wildcards.seed}, {wildcards.gpus} GPUs."
+        "Train {wildcards.model} on {wildcards.graph}: {wildcards.training}, {wildcards.system}, seed {wildcards.seed}, processes: {wildcards.gpus}."
     script:
         "../scripts/train.py"
 
@@ -53,7 +53,7 @@ rule infer:
         store=settings.paths.store,
         code=code_digest("gnn", "records", without=NOT_IN_TRAINING),
     message:
-        "Test {wildcards.model} on {wildcards.graph}: {wildcards.training}, {wildcards.system}, seed {wildcards.seed}, {wildcards.gpus} GPUs."
+        "Test {wildcards.model} on {wildcards.graph}: {wildcards.training}, {wildcards.system}, seed {wildcards.seed}, processes: {wildcards.gpus}."
     script:
         "../scripts/infer.py"
 

@@ -236,12 +236,13 @@ def launcher(
     definitions: Definitions = DEFAULT_DEFINITIONS,
     cuda: Annotated[bool, typer.Option("--cuda", help="That of a .cu file; else of a .cpp file.")] = False,
 ) -> None:
-    """Print the function that a kernel of a definition must export."""
+    """Print the first lines of a kernel's file: its definition, and the function that it must export."""
     from hone.launcher import signatures
     from hone.records import Language
     from hone.solutions.by_hand import find_definition
 
     item = find_definition(definition, definitions)
+    typer.echo(f"// definition: {item.name}\n#include <cstdint>\n")
     for line in signatures(item, item.kernel_language or (Language.CUDA if cuda else Language.CPP)):
         typer.echo(line)
 

@@ -55,7 +55,12 @@ def show(screenings: Sequence[Screening], seconds: float, console: Console) -> N
 
 def counts_table(screenings: Sequence[Screening], seconds: float) -> Table:
     """How many sources each check, kind and package concerns, out of all and out of the distinct ones."""
-    table = _table(f"{len(screenings)} sources screened in {seconds:.1f} s", "what", "sources", "distinct")
+    table = _table(
+        f"{len(screenings)} source{'s' if len(screenings) != 1 else ''} screened in {seconds:.1f} s",
+        "what",
+        "sources",
+        "distinct",
+    )
     distinct = list({item.sha256: item for item in screenings}.values())
     every, single = Counter(_labels(screenings)), Counter(_labels(distinct))
     table.add_row("sources", str(len(screenings)), str(len(distinct)))

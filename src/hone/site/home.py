@@ -43,15 +43,19 @@ def home(
     }
 
 
+REFERENCE = "reference/model"
+"""What stands for a model where the solutions are a problem's own reference or a folder of files."""
+
+
 def figures(found: Sequence[Entry], tables: Sequence[ReadTable]) -> list[dict[str, Any]]:
     """Counts that head the page, each with the page that lists what was counted."""
     if not found:
         return [{"value": len(tables), "what": "tables", "link": "tables.html"}]
     count = [
-        ("answers", len(found), "answers.html"),
+        ("answers and existing kernels", len(found), "answers.html"),
         ("correct", sum(item.cells["category"] == "correct" for item in found), "answers.html#category=correct"),
         ("problems", len({item.place.definition for item in found}), "problems.html"),
-        ("models", len({item.place.model for item in found}), "leaderboard.html"),
+        ("models and recordings", len({item.place.model for item in found} - {REFERENCE}), "leaderboard.html"),
     ]
     return [{"value": value, "what": what, "link": link} for what, value, link in count]
 

@@ -28,7 +28,7 @@ def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
     Raises ConfigError where there is no site, MachineError where the port is taken.
     """
     if not (folder / "index.html").is_file():
-        remedy = "run the pipeline first, such as `snakemake --cores 2`: it writes results/<run>/site"
+        remedy = "run the pipeline first with the config of that run: `snakemake --cores 2 --configfile <config>`"
         raise ConfigError("no site", where=str(folder), remedy=remedy)
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), functools.partial(_Handler, directory=str(folder)))

@@ -31,7 +31,7 @@
     const ratio = turned ? 1 / data.ratio : data.ratio;
     const interval = data.interval.every(hone.isNumber) ? (turned ? [1 / data.interval[1], 1 / data.interval[0]] : data.interval) : null;
     return h("ul", { class: "figures" },
-      h("li", {}, h("strong", {}, `${solved[0]} : ${solved[1]}`), " problems solved", h("small", {}, `of ${data.problems.length} that both were asked`)),
+      h("li", {}, h("strong", {}, `${solved[0]} : ${solved[1]}`), " problems solved by any answer", h("small", {}, `of ${data.problems.length} that both were asked`)),
       h("li", {}, h("strong", {}, `${only[0]} : ${only[1]}`), " solved alone", h("small", {}, `p = ${hone.number(data.p_value, 2)}, McNemar’s exact test`)),
       hone.isNumber(ratio) && data.ratio ? h("li", {}, h("strong", {}, hone.times(ratio)), " second over first", h("small", {}, interval ? `${hone.number(interval[0])} to ${hone.number(interval[1])}, problems resampled` : "too few problems for an interval")) : null);
   }
