@@ -2,7 +2,7 @@
 #   docker build --tag hone .
 #   docker run --rm hone            # make demo
 #   docker run --rm -it hone bash   # to look around; `make demo` writes to /hone/results
-# Not tried: neither the build nor a run of this image, nor how much of the judge's confinement a container allows.
+# Containers forbid namespaces as a rule: the judge then confines less and says so (docs/log/2026-11-23-container.md).
 FROM python:3.12-slim
 
 RUN apt-get update \
