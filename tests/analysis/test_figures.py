@@ -16,7 +16,7 @@ from rich.console import Console
 
 from hone.analysis.frames import CATEGORIES
 from hone.analysis.kernelbench_figures import OUTCOMES
-from hone.analysis.plotting import spaced
+from hone.analysis.plotting import NothingToShow, spaced
 from hone.core.errors import RecordError
 from hone.records import Status
 from hone.tables.registry import FIGURES, TABLES, caption_of
@@ -275,3 +275,9 @@ def test_the_terminal_table_of_nothing(tmp_path):
     output = io.StringIO()
     show(tmp_path, Console(width=80, file=output))
     assert f"no rows; verdicts on kernels of your own: {tmp_path}/own_kernels.md" in output.getvalue()
+
+
+def test_builtins_alone_are_not_drawn(tables):
+    frame = read_table("gnn_kernels", tables).assign(used="builtin", speedup=float("nan"))
+    with pytest.raises(NothingToShow):
+        draw("gnn_kernels", frame)

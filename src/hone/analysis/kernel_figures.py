@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hone.analysis.plotting import PALETTE, grid, legend_below, readable
+from hone.analysis.plotting import PALETTE, NothingToShow, grid, legend_below, readable
 
 Places = np.ndarray[tuple[int], np.dtype[np.int64]]
 """Where each row of the table is drawn, shape (rows,)."""
@@ -27,8 +27,10 @@ def kernels_figure(table: pd.DataFrame) -> Figure:
     """A row an operator and training: its speedup by itself, and the gain of an epoch, promised and measured.
 
     What the table does not claim has neither bar nor whiskers. Operators that nobody has improved and no training asked
-    for are left to the table.
+    for are left to the table. Raises NothingToShow where the builtins ran everywhere.
     """
+    if (table["used"] == "builtin").all() and table["speedup"].isna().all():
+        raise NothingToShow("the builtins ran in every training")
     told = table[(table["training"] != "") | (table["used"] != "builtin")]
     table = table if told.empty else told
     told_apart = [column for column in ("model", "system") if table.loc[table["training"] != "", column].nunique() > 1]
