@@ -27,7 +27,7 @@ check: .venv/.installed
 pytest: .venv/.installed
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-# Whole runs, a Slurm, a browser: what takes a minute or more. Root on Debian or Ubuntu, for the Slurm.
+# Whole runs, a Slurm, a browser: what takes ten seconds or more. Root on Debian or Ubuntu, for the Slurm.
 slow: .venv/.installed
 	$(BIN)/pytest -m slow --numprocesses 2 --dist loadfile --no-loadscope-reorder
 

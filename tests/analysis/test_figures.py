@@ -53,6 +53,7 @@ def test_drawn_twice_is_the_same_to_the_byte(tables, figures, tmp_path):
             assert not re.search(rb"\d{4}-\d\d-\d\dT|CreationDate", first)
 
 
+@pytest.mark.slow
 def test_another_process_writes_the_same_bytes(tables, figures, tmp_path):
     made = (
         "import sys; from pathlib import Path; from hone.tables.stages import make_figures; "

@@ -56,6 +56,7 @@ def test_sources_that_would_mean_something_else_get_larger_headers_at_once(line,
     assert levels_for(f"#include <vector>\n{line}\nint x;\n") == levels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [CORE, KERNELS])
 def test_functions_that_mean_something_else_in_at_are_left_to_larger_headers(tmp_path, level):
     tools = find_tools()

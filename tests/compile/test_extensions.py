@@ -303,6 +303,7 @@ torch::Tensor scaled(torch::Tensor x, double factor) {
 """
 
 
+@pytest.mark.slow
 def test_a_real_extension_is_built_once_and_imported(tmp_path, monkeypatch):
     import torch
 

@@ -21,6 +21,7 @@ def trained(folder, graph, library, gpus, batch_size):
     return checkpoint.load(paths["checkpoint"])["parameters"], run
 
 
+@pytest.mark.slow
 def test_two_processes_learn_what_one_learns_on_the_same_global_batches(small_graph, library, tmp_path):
     alone, run_alone = trained(tmp_path, small_graph, library, 1, 106)
     together, run_together = trained(tmp_path, small_graph, library, 2, 53)

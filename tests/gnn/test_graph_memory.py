@@ -42,6 +42,7 @@ def measured(folder):
     return num_edges, grown_bytes
 
 
+@pytest.mark.slow
 def test_preparing_stays_within_the_stated_bound(tmp_path):
     # Runs differ by up to 30 MiB, probably by pages of written files that the kernel has not taken back yet. What
     # preparing itself holds is in each of them: the least of three is nearest to it.

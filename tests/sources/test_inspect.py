@@ -227,6 +227,7 @@ def test_what_does_not_run_says_why_and_what_it_needs(outcome, title, reason, re
     assert outcome[1][title].requires == requires
 
 
+@pytest.mark.slow
 def test_a_death_or_a_hang_touches_no_other_problem(tmp_path):
     good = PROBLEMS["1_scalars"]
     hangs = "\nimport time\nwhile True: time.sleep(1)\n" + good

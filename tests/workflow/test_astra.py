@@ -14,6 +14,8 @@ from hone.records import Answer, Solution, Status, Trace, Workload
 from tests.analysis.tables import read_table
 from tests.workflow.rounds import FAST, MODEL, OTHER, SLOW, WRONG, Server, make_pipeline
 
+pytestmark = pytest.mark.slow  # campaigns of several rounds
+
 EDIT = "Mind the last row.\n"
 ROLES = ("testing", "ask_role", "converse", "suite", "render", "render_next")
 LLM = {
@@ -189,7 +191,6 @@ def every_answer(rounds):
     return [path for path in listed.split(", ") if is_answers(rounds.folder / path)]
 
 
-@pytest.mark.slow
 def test_notes_go_from_kernel_to_kernel_and_the_best_candidate_goes_on(tmp_path, server, monkeypatch):
     monkeypatch.setenv("FAKE_API_KEY", "none")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

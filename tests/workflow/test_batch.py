@@ -11,6 +11,8 @@ from hone.core.files import read_records
 from hone.records import LLMRequest
 from tests.workflow.conftest import ADD, CONFIG, SCALE
 
+pytestmark = pytest.mark.slow  # three turns, each answered from outside
+
 MODEL = "openai-api/hand/writer"
 REFINE = {**CONFIG["experiments"]["refine"], "models": [MODEL], "turns": 3}
 LLM = {

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.workflow.conftest import ROOT
 
 SHARED = ("Snakefile", "workflow", "config", "envs", "profiles", "resources")
@@ -13,6 +15,7 @@ ABSENT = ("torch", "torch_geometric", "ogb", "matplotlib", "openai")
 MEMORY_LIMIT_KIB = 1_000_000
 
 
+@pytest.mark.slow
 def test_the_papers_in_full_are_planned_without_torch_in_a_gigabyte(tmp_path):
     for name in SHARED:
         (tmp_path / name).symlink_to(ROOT / name)

@@ -244,6 +244,7 @@ def test_batches_that_do_not_fit_are_trained_on_whole(kernels, device_graph):
     assert off(tight.weights.parameters, ample.weights.parameters) < 1e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_it_learns_and_goes_on_and_gives_the_same_bits(small_graph, compiled, device, tmp_path, monkeypatch, name):
     work = job(

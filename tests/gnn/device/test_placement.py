@@ -157,6 +157,7 @@ def test_models_by_autograd_find_their_features_in_every_place(device, small_gra
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=TWO_GPUS)], indirect=True)
 def test_two_processes_share_features_and_may_have_other_rooms(device, small_graph, compiled, tmp_path):
     work = told(device, deterministic=True, epochs=1, max_batches=2, gpus=2, validation=None)

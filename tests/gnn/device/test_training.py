@@ -44,6 +44,7 @@ def test_it_trains_and_infers(small_graph, compiled, device, tmp_path):
     assert sampled == pytest.approx(whole, abs=0.15)
 
 
+@pytest.mark.slow
 def test_the_checkpoint_holds_the_best_epoch(small_graph, compiled, device, tmp_path):
     work = told(device, epochs=5, lr=0.05, inference={"fanouts": [(5, 5, 5)], "seed": 0})
     found = run(work, small_graph, compiled, tmp_path)
@@ -53,6 +54,7 @@ def test_the_checkpoint_holds_the_best_epoch(small_graph, compiled, device, tmp_
     assert valid.accuracy == found.epochs[found.best_epoch].valid_accuracy
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_goes_on(small_graph, compiled, device, tmp_path, monkeypatch):
     work = told(device, plateau={"factor": 0.5, "patience": 2})
     whole = run(work, small_graph, compiled, tmp_path / "whole")
@@ -63,6 +65,7 @@ def test_an_interrupted_training_goes_on(small_graph, compiled, device, tmp_path
     assert [epoch.learning_rate for epoch in resumed.epochs] == [epoch.learning_rate for epoch in whole.epochs]
 
 
+@pytest.mark.slow
 def test_a_deterministic_training_gives_the_same_bits_twice(small_graph, compiled, device, tmp_path):
     work = told(device, deterministic=True, epochs=2, max_batches=3)
     found = [run(work, small_graph, compiled, tmp_path / name) for name in ("once", "twice")]

@@ -10,6 +10,8 @@ from hone.compile.toolchain import toolchain_for
 from hone.gnn.sampling.build import SOURCES
 from hone.records import Language
 
+pytestmark = pytest.mark.slow  # compiles the samplers twice
+
 PROGRAM = Path(__file__).with_name("selftest.cpp")
 KINDS = {
     "address and undefined behaviour": ("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
