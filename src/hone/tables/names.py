@@ -31,6 +31,7 @@ NAMES = (
     "judge_idioms",
     "judge_agreement",
     "judge_agreement_summary",
+    "screen_agreement",
     "published_claims",
     "judge_cost",
     "llm_cost",
