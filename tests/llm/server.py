@@ -26,9 +26,8 @@ FAULTS = {
     "malformed": 0.04,
     "truncated": 0.04,
     "cut_json": 0.03,
-    "no_usage": 0.02,
 }
-"""Fault -> share of the tries that get it."""
+"""Fault -> share of the tries that get it; each makes the try fail."""
 
 MOST_FAULTS_PER_KEY = 4
 

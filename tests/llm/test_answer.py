@@ -1,4 +1,5 @@
 import errno
+import json
 import os
 import signal
 import threading
@@ -16,7 +17,7 @@ from hone.core.errors import (
     SpendingLimitError,
 )
 from hone.llm.batch import import_answers, requests_file
-from hone.llm.ledger import Ledger
+from hone.llm.ledger import Ledger, describe
 from hone.llm.live import ask_all
 from hone.records import Sampling
 from tests.llm.cost import total_cost_usd
@@ -86,7 +87,6 @@ def test_no_more_requests_are_in_flight_than_the_config_says(folder):
         ("cut_json", "malformed body"),
         ("not_utf8", "malformed body"),
         ("truncated", "connection"),
-        ("no_usage", "no usage"),
         ("no_choices", "no choices"),
     ],
 )
@@ -96,6 +96,19 @@ def test_a_passing_fault_is_retried_and_recorded(folder, fault, reason):
         assert len(server.books.sent) == 2
     (failed,) = answer.completion.failed_attempts
     assert reason in failed.reason
+
+
+def test_an_answer_without_token_counts_is_kept_and_the_limit_counts_its_most(folder):
+    with FakeServer(script=["no_usage"]) as server:
+        (answer,) = ask(server.url, folder, 1)
+        assert len(server.books.sent) == 1, "an answer that may be paid for was thrown away and asked again"
+    completion = answer.completion
+    assert (completion.usage, completion.known_cost_usd, completion.failed_attempts) == (None, None, ())
+    assert completion.cost_usd > 200 * 8.0 / 1e6, "at most: all of max_tokens, and the prompt"
+    assert "tokens not counted" in completion.price_source
+    spent = json.loads((folder / "spending.json").read_text())["spent_usd"]
+    assert spent == completion.cost_usd
+    assert "counted no tokens of 1 calls" in describe(Ledger(folder).entries())[-1]
 
 
 @pytest.mark.parametrize(

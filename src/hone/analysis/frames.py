@@ -303,12 +303,14 @@ def _outcome(candidate: Candidate | None, verdict: dict[str, Any] | None) -> dic
 
 
 def _paid(answers: Sequence[Answer]) -> dict[str, Any]:
-    """Cost columns of one row; NaN where the answer is not there."""
+    """Cost columns of one row; NaN where the answer is not there, or nobody counted its tokens."""
     if not answers:
         return {"prompt_differs": False, "cost_usd": math.nan, "input_tokens": 0, "output_tokens": 0}
+    costs = [item.completion.known_cost_usd for item in answers]
+    usages = [item.completion.usage for item in answers]
     return {
         "prompt_differs": any(item.prompt_differs for item in answers),
-        "cost_usd": sum(item.completion.cost_usd for item in answers),
-        "input_tokens": sum(item.completion.usage.input_tokens for item in answers),
-        "output_tokens": sum(item.completion.usage.output_tokens for item in answers),
+        "cost_usd": sum(math.nan if cost is None else cost for cost in costs),
+        "input_tokens": sum(math.nan if usage is None else usage.input_tokens for usage in usages),
+        "output_tokens": sum(math.nan if usage is None else usage.output_tokens for usage in usages),
     }

@@ -23,7 +23,7 @@ from hone.core.errors import MachineError, RecordError, on_failure
 from hone.core.files import disk_errors, read_record, reserve
 from hone.llm.names import config_name
 from hone.llm.provider import StoppedError
-from hone.records import Completion, LLMRequest
+from hone.records import Completion, LLMRequest, Usage
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -202,11 +202,14 @@ def read_entry(path: Path) -> Completion:
 
 
 def describe(entries: Iterable[Completion]) -> list[str]:
-    """A table for people: calls, failed tries, tokens and cost by model, and their sum."""
+    """A table for people: calls, failed tries, tokens and cost by model, and their sum; then what is not in it."""
     rows: dict[str, list[float]] = {}
+    uncounted: list[float] = []
     for entry in entries:
-        usage = entry.usage
-        figures = (1, len(entry.failed_attempts), usage.input_tokens, usage.output_tokens, entry.cost_usd)
+        usage, cost_usd = entry.usage or Usage(), entry.known_cost_usd or 0.0
+        if entry.usage is None:
+            uncounted.append(entry.cost_usd)
+        figures = (1, len(entry.failed_attempts), usage.input_tokens, usage.output_tokens, cost_usd)
         for name in (config_name(entry.request), "all"):
             rows[name] = [sum(pair) for pair in zip(rows.get(name, [0.0] * 5), figures, strict=True)]
     width = max(map(len, [*rows, "model"]))
@@ -214,6 +217,11 @@ def describe(entries: Iterable[Completion]) -> list[str]:
     for name in sorted(rows, key=lambda name: (name == "all", name)):
         calls, failed, read, written, usd = rows[name]
         lines.append(f"{name:<{width}} {calls:>7.0f} {failed:>7.0f} {read:>12.0f} {written:>12.0f} {usd:>10.4f}")
+    if uncounted:
+        lines.append(
+            f"The server counted no tokens of {len(uncounted)} calls: they are not in these sums, and cost at most "
+            f"${sum(uncounted):.4f} more. The spending limit counts that."
+        )
     return lines
 
 

@@ -71,7 +71,8 @@ def completed(
     *,
     batch: bool = False,
 ) -> Completion:
-    """The record of an answered request, with its cost."""
+    """The record of an answered request, with its cost: the most that it can be where tokens are not counted."""
+    source = tariff.source(batch=batch)
     return Completion(
         key=request.key,
         request=request,
@@ -79,8 +80,8 @@ def completed(
         finish_reason=reply.finish_reason,
         model_returned=reply.model_returned,
         usage=reply.usage,
-        cost_usd=tariff.cost_usd(reply.usage, batch=batch),
-        price_source=tariff.source(batch=batch),
+        cost_usd=tariff.cost_usd(reply.usage, batch=batch) if reply.usage else most_usd(request, tariff),
+        price_source=source if reply.usage else f"{source}, at most: tokens not counted",
         latency_s=reply.latency_s,
         failed_attempts=failed,
         created_at=datetime.now(UTC).isoformat(timespec="milliseconds"),

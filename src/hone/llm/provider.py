@@ -18,7 +18,8 @@ class Reply:
     response: str
     finish_reason: str
     model_returned: str
-    usage: Usage
+    usage: Usage | None
+    """None where the server did not count the tokens."""
     latency_s: float
 
 

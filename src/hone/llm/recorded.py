@@ -32,7 +32,8 @@ class RecordedAnswer(Versioned):
     """Who wrote it, in words."""
     planted: str = ""
     """The flaw that was put in on purpose, empty where there is none."""
-    usage: Usage = Usage()
+    usage: Usage | None = Usage()
+    """Absent where the server did not count; all 0 where nobody did."""
     recorded_at: str = "1970-01-01T00:00:00Z"
     """UTC, ISO 8601; the epoch where it is not known. Fixed, so that a replay gives the same bytes each time."""
 

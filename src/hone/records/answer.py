@@ -86,14 +86,21 @@ class Completion(Versioned):
     response: str
     finish_reason: str
     model_returned: str
-    usage: Usage
+    usage: Usage | None
+    """Absent where the server did not count the tokens."""
     cost_usd: float
+    """Where the tokens are not counted, the most that the answer can have cost: the spending limit counts that."""
     price_source: str
     """What the cost was computed with, such as `genai-prices 0.2.3` or the config's own price."""
     latency_s: float
     failed_attempts: tuple[FailedAttempt, ...] = ()
     created_at: str
     """UTC, ISO 8601."""
+
+    @property
+    def known_cost_usd(self) -> float | None:
+        """What it cost; None where nobody knows. What can cost nothing at most costs nothing."""
+        return self.cost_usd if self.usage is not None or self.cost_usd == 0 else None
 
 
 class Answer(Versioned):

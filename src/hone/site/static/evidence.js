@@ -107,8 +107,8 @@
       const prompt = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
       section.append(h("article", { class: "talk" },
         h("h3", {}, `Role ${item.record.role}`, item.record.prompt_differs ? h("span", { class: "badge unresolved" }, "prompt differs") : null),
-        h("p", { class: "quiet" }, [`${completion.model_returned || completion.request.model}`, `${usage.input_tokens.toLocaleString("en")} tokens in`, `${usage.output_tokens.toLocaleString("en")} out`,
-          usage.reasoning_tokens ? `${usage.reasoning_tokens.toLocaleString("en")} of them reasoning` : "", `$${completion.cost_usd.toFixed(4)}`, `${hone.number(completion.latency_s)} s`, `ended by ${completion.finish_reason}`, completion.created_at].filter(Boolean).join(" · ")),
+        h("p", { class: "quiet" }, [`${completion.model_returned || completion.request.model}`, ...(usage ? [`${usage.input_tokens.toLocaleString("en")} tokens in`, `${usage.output_tokens.toLocaleString("en")} out`] : ["tokens not counted by the server"]),
+          usage && usage.reasoning_tokens ? `${usage.reasoning_tokens.toLocaleString("en")} of them reasoning` : "", `${usage ? "" : "at most "}$${completion.cost_usd.toFixed(4)}`, `${hone.number(completion.latency_s)} s`, `ended by ${completion.finish_reason}`, completion.created_at].filter(Boolean).join(" · ")),
         hone.details("Prompt", () => {
           hone.load(item.prompt).then((messages) => prompt.replaceChildren(...messages.map((message) => h("div", {}, h("h4", {}, message.role), hone.long(message.content, { lines: 80, label: `Prompt: ${message.role}` })))));
           return prompt;
