@@ -235,6 +235,38 @@ def test_a_disk_that_cannot_take_the_answer_is_found_before_anything_is_sent(fol
         assert not server.books.sent
 
 
+def test_another_port_of_a_service_asks_nothing_again(folder):
+    with FakeServer() as first, FakeServer() as second:
+        answers = ask(first.url, folder, 5)
+        assert ask(second.url, folder, 5) == answers
+        assert not second.books.sent
+
+
+def repeated(url, folder, **changes):
+    """The same prompt in three turns; the numbers are those of its repeats."""
+    asked = [prompts(1)[0].model_copy(update={"turn": turn, "repeat": turn}) for turn in range(3)]
+    sampling = Sampling(temperature=1.0, max_tokens=200)
+    paths = Paths(ledger=str(folder))
+    return answer_prompts(asked, model=MODEL, sampling=sampling, llm=settings(url, **changes), paths=paths, waits=WAITS)
+
+
+def test_each_turn_with_the_same_prompt_has_an_answer_of_its_own(folder):
+    with FakeServer() as server:
+        answers = repeated(server.url, folder)
+        assert len(server.books.sent) == 3
+        assert repeated(server.url, folder, mode="replay") == answers
+    assert len({answer.completion.response for answer in answers}) == 3
+
+
+def test_a_ledger_with_one_answer_for_all_turns_is_replayed_and_said(folder, capsys):
+    with FakeServer() as server:
+        (first,) = ask(server.url, folder, 1)
+        answers = repeated(server.url, folder, mode="replay")
+        assert len(server.books.sent) == 1
+    assert {answer.completion.key for answer in answers} == {first.completion.key}
+    assert "2 repeated prompts" in capsys.readouterr().err
+
+
 def test_replay_names_what_is_missing(folder):
     with FakeServer() as server:
         ask(server.url, folder, 5)

@@ -94,6 +94,15 @@ def test_importing_again_changes_nothing(tmp_path, batch_file, ledger):
     assert total_cost_usd(ledger) == cost_usd
 
 
+def test_an_export_from_before_services_were_known_by_name_can_be_imported(tmp_path, batch_file, ledger, make_request):
+    rows = outputs(batch_file)
+    old = {make_request(sample).key: make_request(sample).keys[1] for sample in range(3)}
+    rows = [{**row, "custom_id": old[row["custom_id"]]} for row in rows]
+    assert bring_in(tmp_path, batch_file, ledger, rows).imported == 3
+    assert ledger.get(make_request(0).key) is not None
+    assert bring_in(tmp_path, batch_file, ledger, rows).already_there == 3
+
+
 def test_a_request_in_two_exports_is_imported_once(tmp_path, batch_file, ledger, make_request):
     second = tmp_path / "pending" / "level1_001.jsonl"
     export_requests([make_request(0), make_request(7)], second)

@@ -80,7 +80,7 @@ def import_answers(
     for path in outputs:
         if not path.is_file():
             raise RecordError("no such file", where=str(path), remedy="name the output file of the Batch API")
-    asked = read_requests(requests)
+    asked = {key: request for request in read_requests(requests).values() for key in request.keys}
     for request in asked.values():
         find_tariff(request, prices)
     report = ImportReport()
@@ -88,12 +88,11 @@ def import_answers(
     budget = Budget(ledger, float("inf"))
     for where, line in _lines(outputs):
         try:
-            key, body = _good_line(line, asked, seen)
-            with ledger.claim(key):
-                if ledger.get(key) is not None:
+            request, body = _good_line(line, asked, seen)
+            with ledger.claim(request.key):
+                if ledger.find(request) is not None:
                     report.already_there += 1
                     continue
-                request = asked[key]
                 completion = completed(request, reply_of(body, 0.0), find_tariff(request, prices), batch=True)
                 with ledger.slot(request) as slot:
                     budget.keep(completion, slot)
@@ -109,7 +108,7 @@ def unanswered(requests: Sequence[Path], ledger: Ledger, model: str = "") -> lis
 
     Raises ConfigError when several models have such requests and none is named.
     """
-    waiting = [request for request in read_requests(requests).values() if ledger.get(request.key) is None]
+    waiting = [request for request in read_requests(requests).values() if not ledger.has(request)]
     models = sorted({config_name(request) for request in waiting})
     if model:
         return [request for request in waiting if config_name(request) == model]
@@ -126,8 +125,8 @@ class BadLineError(Exception):
     """A line of a batch output file that holds no answer to a request of ours."""
 
 
-def _good_line(line: bytes, asked: Mapping[str, LLMRequest], seen: set[str]) -> tuple[str, Any]:
-    """(ledger key, response body) of one output line; raises BadLineError."""
+def _good_line(line: bytes, asked: Mapping[str, LLMRequest], seen: set[str]) -> tuple[LLMRequest, Any]:
+    """Request and response body of one output line; raises BadLineError."""
     try:
         row = json.loads(line)
     except ValueError as error:
@@ -143,7 +142,7 @@ def _good_line(line: bytes, asked: Mapping[str, LLMRequest], seen: set[str]) -> 
     if key in seen:
         raise BadLineError(f"{key}: answered a second time, the first answer is kept")
     seen.add(key)
-    return key, response.get("body")
+    return asked[key], response.get("body")
 
 
 def _lines(outputs: Sequence[Path]) -> Iterator[tuple[str, bytes]]:

@@ -52,6 +52,14 @@ class Ledger:
         path = self.path(key)
         return read_entry(path) if path.exists() else None
 
+    def find(self, request: LLMRequest) -> Completion | None:
+        """The answer to a request, under its key or an older one; raises as `get`."""
+        return next((entry for key in request.keys if (entry := self.get(key)) is not None), None)
+
+    def has(self, request: LLMRequest) -> bool:
+        """Whether there is an answer to a request, readable or not."""
+        return any(self.path(key).exists() for key in request.keys)
+
     def put(self, completion: Completion) -> bool:
         """Keep an answer; False where one is there already, which stays. Raises MachineError."""
         if self.path(completion.key).exists():
@@ -196,7 +204,7 @@ def read_entry(path: Path) -> Completion:
         entry = read_record(path, Completion)
     except RecordError as error:
         raise RecordError(error.problem, where=str(path), remedy=DAMAGED) from None
-    if not entry.key == entry.request.key == path.stem:
+    if entry.key != path.stem or entry.key not in entry.request.keys:
         raise RecordError("the entry belongs to another request than its name says", where=str(path), remedy=DAMAGED)
     return entry
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from hone.config.llm import LLM
 from hone.config.settings import closest
 from hone.core.errors import ProviderError
-from hone.records import LLMRequest
+from hone.records import LLMRequest, Prompt, Sampling
+from hone.records.answer import ADDRESSED
 
 OPENAI_URL = "https://api.openai.com/v1"
 FORMS = "write openai/<model>, openai-api/<service>/<model> or recorded/<transcript>"
@@ -30,6 +31,23 @@ class Target:
     """The server's name of the model, or the transcript's name."""
     key_variable: str
     """Environment variable that holds the key; empty for a transcript."""
+
+    @property
+    def keyed_url(self) -> str:
+        """The address where it is part of the ledger's key; of a service its name is."""
+        return self.base_url if self.provider in ADDRESSED else ""
+
+    def request(self, prompt: Prompt, sample: int, sampling: Sampling) -> LLMRequest:
+        """What is sent for a sample of a prompt."""
+        return LLMRequest(
+            provider=self.provider,
+            base_url=self.base_url,
+            model=self.model,
+            messages=prompt.messages,
+            sampling=sampling,
+            sample=sample,
+            repeat=prompt.repeat,
+        )
 
 
 def environment(folder: Path | None = None) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ from hone.config.settings import closest
 from hone.core.errors import ProviderError, RecordError
 from hone.core.files import read_records
 from hone.llm.names import Target
-from hone.records import Answer, Completion, LLMRequest, Prompt, Sampling, Usage, Versioned
+from hone.records import Answer, Completion, Prompt, Sampling, Usage, Versioned
 
 PRICE_SOURCE = "recorded"
 PROBLEM = re.compile(r"([^/]+)/level(\d+)/(\d+)")
@@ -128,14 +128,7 @@ def read_transcript(name: str, folder: Path) -> Transcript:
 def replay(prompt: Prompt, sample: int, transcript: Transcript, target: Target, sampling: Sampling) -> Answer:
     """The recorded answer in its place, free of charge; raises ProviderError as Transcript.find does."""
     row = transcript.find(prompt, sample)
-    request = LLMRequest(
-        provider=target.provider,
-        base_url=target.base_url,
-        model=target.model,
-        messages=prompt.messages,
-        sampling=sampling,
-        sample=sample,
-    )
+    request = target.request(prompt, sample, sampling)
     completion = Completion(
         key=request.key,
         request=request,
