@@ -103,7 +103,7 @@ class FakeServer(ThreadingHTTPServer):
         script: list[str] | None = None,
         delay_s: float = 0.0,
         stall_s: float = 5.0,
-        retry_after_ms: int = 30,
+        retry_after_ms: int | None = 30,
         overrides: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -174,7 +174,8 @@ class Handler(BaseHTTPRequestHandler):
         if fault == "reset":
             self.reset()
         elif fault == "429":
-            self.refuse(429, "slow down", {"Retry-After-Ms": str(self.server.retry_after_ms)})
+            wait_ms = self.server.retry_after_ms
+            self.refuse(429, "slow down", {} if wait_ms is None else {"Retry-After-Ms": str(wait_ms)})
         elif fault.isdigit():
             self.refuse(int(fault), f"injected {fault}", {})
         elif ":" in fault:

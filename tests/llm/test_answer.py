@@ -131,6 +131,23 @@ def test_a_lasting_fault_is_never_retried(folder, fault, words):
     assert words in error.value.remedy
 
 
+def test_a_server_that_is_down_is_said_at_once(folder, capsys):
+    with FakeServer() as server:
+        url = server.url
+    with pytest.raises(ProviderError, match="no answer after 3 tries"):
+        ask(url, folder, 1, max_attempts=3)
+    (note,) = capsys.readouterr().err.splitlines()
+    assert f"toy at {url}: connection: " in note
+    assert "is the server running there?" in note
+
+
+def test_a_limit_per_minute_without_retry_after_is_waited_for(folder):
+    with FakeServer(script=["429"] * 12, retry_after_ms=None) as server:
+        (answer,) = ask(server.url, folder, 1, max_attempts=3)
+        assert len(server.books.sent) == 13
+    assert len(answer.completion.failed_attempts) == 12
+
+
 def test_one_failure_keeps_what_the_others_answered(folder):
     """The refused request ends the run; those in flight are finished and kept, the rest is never sent."""
     with FakeServer(script=["ok", "ok", "401"], delay_s=0.05) as server:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 RETRIED = (408, 409, 429)
 """Beside 5xx, as the openai package itself retries."""
 
+CONNECT_S = 10.0
+"""A server that takes no connection for so long is taken for down, however long its answers may take."""
+
 REMEDIES = {
     400: "the server refuses this request: check the model's name and the experiment's sampling parameters",
     401: "check the key",
@@ -31,10 +34,11 @@ class OpenAIProvider:
 
     def __init__(self, base_url: str, api_key: str, timeout_s: float) -> None:
         """`timeout_s` is the longest silence of the server that a try waits through."""
-        from openai import OpenAI
+        from openai import OpenAI, Timeout
 
         self._key = api_key
-        self._client = OpenAI(api_key=api_key, base_url=base_url, max_retries=0, timeout=timeout_s)
+        patience = Timeout(timeout_s, connect=min(timeout_s, CONNECT_S))
+        self._client = OpenAI(api_key=api_key, base_url=base_url, max_retries=0, timeout=patience)
 
     def ask(self, request: LLMRequest) -> Reply:
         """Send `request` once, with its ledger key as `Idempotency-Key`; raises as Provider.ask says."""
@@ -45,8 +49,9 @@ class OpenAIProvider:
             raw = self._client.chat.completions.with_raw_response.create(
                 **body_of(request), extra_headers={"Idempotency-Key": request.key}
             )
-        except openai.APITimeoutError:
-            raise TransientError("timeout") from None
+        except openai.APITimeoutError as error:
+            slow = type(error.__cause__).__name__ == "ConnectTimeout"
+            raise TransientError("connection: nobody answers at this address" if slow else "timeout") from None
         except openai.APIStatusError as error:
             raise self._status_error(error, request) from None
         except openai.APIConnectionError as error:
