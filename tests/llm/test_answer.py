@@ -114,12 +114,12 @@ def test_an_answer_without_token_counts_is_kept_and_the_limit_counts_its_most(fo
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("400", "sampling parameters"),
+        ("400", "sampling parameter"),
         ("401", "check the key"),
         ("403", "may not use"),
         ("404", "base URL"),
         ("422", "parameter"),
-        ("400:context_length_exceeded", "too long"),
+        ("400:no_db_connection", "check the key"),
         ("429:insufficient_quota", "no credit"),
     ],
 )
@@ -129,6 +129,22 @@ def test_a_lasting_fault_is_never_retried(folder, fault, words):
             ask(server.url, folder, 1)
         assert len(server.books.sent) == 1
     assert words in error.value.remedy
+
+
+@pytest.mark.parametrize("code", ["content_filter", "context_length_exceeded"])
+def test_a_refused_prompt_is_unanswered_and_the_rest_goes_on(folder, capsys, code):
+    with FakeServer(script=["ok", f"400:{code}"]) as server:
+        answers = ask(server.url, folder, 10, concurrency=1)
+        (unanswered,) = (answer.completion for answer in answers if answer.completion.refusal)
+        assert len(answers) == len(server.books.sent) == 10
+        assert ask(server.url, folder, 10) == answers, "it is kept, like any other answer"
+        assert len(server.books.sent) == 10
+    assert unanswered.refusal == f"HTTP 400: injected {code}"
+    assert (unanswered.response, unanswered.finish_reason, unanswered.usage) == ("", "refused", None)
+    assert 0 < unanswered.cost_usd < 200 * 8.0 / 1e6, "some servers bill the prompt, none the output"
+    said = capsys.readouterr().err
+    assert f"counts as unanswered: HTTP 400: injected {code}" in said
+    assert str(Ledger(folder).path(unanswered.key)) in said
 
 
 def test_a_server_that_is_down_is_said_at_once(folder, capsys):

@@ -86,6 +86,14 @@ def test_openais_batches_cost_the_batch_price(tmp_path, ledger, make_request):
     assert ledger.get(request.key).price_source.endswith(" batch")
 
 
+def test_a_prompt_that_the_server_refused_is_imported_as_unanswered(tmp_path, batch_file, ledger):
+    first, *others = outputs(batch_file)
+    error = {"error": {"message": "too long", "code": "context_length_exceeded"}}
+    refused = {**first, "response": {"status_code": 400, "body": error}}
+    assert bring_in(tmp_path, batch_file, ledger, [refused, *others]).ok
+    assert ledger.get(first["custom_id"]).refusal == "HTTP 400: too long"
+
+
 def test_importing_again_changes_nothing(tmp_path, batch_file, ledger):
     bring_in(tmp_path, batch_file, ledger, outputs(batch_file))
     cost_usd = total_cost_usd(ledger)

@@ -51,7 +51,9 @@ class Session:
                     reply, failed = ask_with_retries(self.provider, request, self.asking)
                 completion = completed(request, reply, tariff, failed)
                 self.budget.keep(completion, slot)
-                return completion
+        if completion.refusal:
+            self.asking.notes.refused(completion, str(self.ledger.path(completion.key)))
+        return completion
 
 
 def completed(
@@ -71,10 +73,11 @@ def completed(
         finish_reason=reply.finish_reason,
         model_returned=reply.model_returned,
         usage=reply.usage,
-        cost_usd=tariff.cost_usd(reply.usage, batch=batch) if reply.usage else most_usd(request, tariff),
+        cost_usd=tariff.cost_usd(reply.usage, batch=batch) if reply.usage else most_usd(request, tariff, reply),
         price_source=source if reply.usage else f"{source}, at most: tokens not counted",
         latency_s=reply.latency_s,
         failed_attempts=failed,
+        refusal=reply.refusal,
         created_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
     )
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from pydantic import Field
+
 from hone.config.settings import closest
 from hone.core.errors import ProviderError, RecordError
 from hone.core.files import read_records
@@ -28,6 +30,8 @@ class RecordedAnswer(Versioned):
     """Of the prompt that it answered; another digest on replay marks the answer, and does not stop it."""
     response: str
     finish_reason: str = "stop"
+    refusal: str = Field("", exclude_if=lambda value: not value)
+    """The server's words where it refused the prompt."""
     model_label: str
     """Who wrote it, in words."""
     planted: str = ""
@@ -139,6 +143,7 @@ def replay(prompt: Prompt, sample: int, transcript: Transcript, target: Target, 
         cost_usd=0.0,
         price_source=PRICE_SOURCE,
         latency_s=0.0,
+        refusal=row.refusal,
         created_at=row.recorded_at,
     )
     return Answer(

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 
 from hone.core.errors import ProviderError
 from hone.llm.provider import Provider, Reply, StoppedError, TransientError
-from hone.records import FailedAttempt, LLMRequest
+from hone.records import Completion, FailedAttempt, LLMRequest
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,13 @@ class Notes:
         hint = "; is the server running there?" if kind == "connection" else ""
         sys.stderr.write(f"note: {_where(request)}: {error.reason}{hint}; it is tried {going_on}\n")
         sys.stderr.flush()
+
+    def refused(self, completion: Completion, entry: str) -> None:
+        """A line for each prompt that the server refused; `entry` is its place in the ledger."""
+        sys.stderr.write(
+            f"note: {_where(completion.request)}: refused a prompt, which counts as unanswered: {completion.refusal}\n"
+            f"  to have it asked again, delete {entry}\n"
+        )
 
 
 @dataclass(frozen=True)

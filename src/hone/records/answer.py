@@ -107,6 +107,8 @@ class Completion(Versioned):
     """What the cost was computed with, such as `genai-prices 0.2.3` or the config's own price."""
     latency_s: float
     failed_attempts: tuple[FailedAttempt, ...] = ()
+    refusal: str = Field("", exclude_if=lambda value: not value)
+    """The server's words where it refused this prompt, filtered or too long: there is no answer."""
     created_at: str
     """UTC, ISO 8601."""
 

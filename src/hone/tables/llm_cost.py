@@ -40,6 +40,8 @@ class Row(TableRow):
     """Tokens of the output that were reasoning."""
     uncounted_calls: int
     """Calls whose server did not count the tokens: they are not in the sums of tokens and dollars."""
+    unanswered_calls: int
+    """Calls whose prompt the server refused, filtered or too long."""
     failed_attempts: int
     """Tries that gave no usable answer."""
     prompt_differs: columns.PromptsDiffer
@@ -80,6 +82,7 @@ def _row(answers: Sequence[Answer], own: Sequence[Answer], provenance: dict[str,
         calls=len(own),
         shared_calls=len(answers) - len(own),
         uncounted_calls=len(own) - len(used),
+        unanswered_calls=sum(bool(item.completion.refusal) for item in own),
         failed_attempts=sum(len(item.completion.failed_attempts) for item in own),
         prompt_differs=sum(item.prompt_differs for item in answers),
         price_source=joined(item.completion.price_source for item in answers),
