@@ -131,6 +131,10 @@ class FakeServer(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Clients that hang up or are killed are what the tests are about."""
 
+    def complete(self, key: str, request: dict[str, Any]) -> dict[str, Any]:
+        """A good response."""
+        return completion_body(key, request)
+
     def choose_fault(self, key: str) -> str:
         """The fault of this try; drawn from the key and the try's number, so that a campaign can be repeated."""
         if self.script:
@@ -155,10 +159,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        key = self.headers.get("Idempotency-Key", "")
+        key = self.headers.get("Idempotency-Key", "")  # a proxy may not hand it on
         client = self.headers.get("Authorization", "").removeprefix("Bearer ")
         books = self.server.books
         with books.lock:
+            key = key or f"try {len(books.sent)}"
             fault = self.server.choose_fault(key)
             books.sent.append(Sent(key, client, fault))
             books.in_flight += 1
@@ -190,7 +195,7 @@ class Handler(BaseHTTPRequestHandler):
             if key in books.billed:
                 books.honoured[key] += 1
             else:
-                books.billed[key] = completion_body(key, request)
+                books.billed[key] = self.server.complete(key, request)
             return books.billed[key]
 
     def answer(self, fault: str, good: bytes) -> None:
