@@ -120,12 +120,20 @@ def test_run_hands_the_options_to_the_pipeline(tmp_path):
     for name in ("Snakefile", "workflow", "config", "resources", "profiles", "src"):
         (tmp_path / name).symlink_to(ROOT / name)
     script = "import sys; sys.argv[0] = 'hone'; from hone.cli.main import main; main()"
-    command = [sys.executable, "-c", script, "run", "--experiment", "one_shot", "--limit", "2", "--dry-run"]
+    options = {
+        "experiment": "one_shot", "limit": 2, "model": "openai-api/here/m", "model-base-url": "http://localhost:9/v1",
+        "max-connections": 3, "max-retries": 0, "timeout": 9.5, "top-p": 0.9,
+    }  # fmt: skip
+    given = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    command = [sys.executable, "-c", script, "run", *given, "--dry-run"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     values = json.loads((tmp_path / "results/config/config.yaml").read_text())
     assert list(values["experiments"]) == ["one_shot"]
     assert values["experiments"]["one_shot"]["limit"] == 2
+    assert values["experiments"]["one_shot"]["sampling"]["top_p"] == 0.9
+    asked = {"base_url": "http://localhost:9/v1", "concurrency": 3, "max_attempts": 1, "timeout_s": 9.5}
+    assert {name: values["llm"].get(name) for name in asked} == asked
     assert "generate" in done.stdout + done.stderr
 
 

@@ -72,7 +72,7 @@ def test_schema_accepts_the_committed_configs(path):
         (experiment(source="minni"), ["experiments.one.source", "'minni'", "did you mean 'mini'"]),
         (experiment(levels=[3]), ["experiments.one.levels", "3", "[1, 2]"]),
         (experiment(models=["gpt-4o"]), ["experiments.one.models", "'gpt-4o'", "openai/<model>"]),
-        (experiment(models=["openai-api/vllm/x"]), ["'vllm' is not in llm.services"]),
+        (experiment(models=["openai-api//x"]), ["write openai-api/<service>/<model>"]),
         (experiment(problems=["level1/31"]), ["experiments.one.problems", "level1/31"]),
         (experiment(problems=["19_ReLU"]), ["experiments.one.problems", "level1/19"]),
         (experiment(turns=3), ["turns: 3 needs method: refine"]),
@@ -208,6 +208,7 @@ def test_a_source_survives_the_way_through_a_rule_param():
     ("changes", "words"),
     [
         ({"models": ["recorded/none"]}, ["no transcript 'none'"]),
+        ({"models": ["openai-api/lab/m"]}, ["one.models", "service 'lab' has no address", "LAB_BASE_URL", ".env"]),
         ({"hardware": "H20"}, ["H20"]),
         ({"published_as": "one_shoot"}, ["one_shoot", "one_shot"]),
         ({"method": "files", "files": "none/here"}, ["experiments.one.files: none/here: no such folder"]),
@@ -219,6 +220,12 @@ def test_names_that_other_files_confirm_are_checked_first(changes, words):
     assert str(caught.value).startswith("my.yaml: experiments.one.")
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_services_address_may_stand_in_the_environment_alone(monkeypatch):
+    monkeypatch.setenv("LAB_BASE_URL", "http://localhost:8000/v1")
+    values = with_problems(experiment(models=["openai-api/lab/m"]))
+    assert checked(values, "my.yaml").experiments["one"].models == ("openai-api/lab/m",)
 
 
 def test_the_gpu_that_is_built_for_is_one_of_the_table():

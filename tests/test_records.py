@@ -91,6 +91,19 @@ def test_a_ledger_key_covers_the_whole_request():
     assert request().key == request().key
 
 
+def test_a_services_address_may_change_and_its_answers_stay():
+    here, there = (request(provider="lab", base_url=f"http://localhost:{port}/v1") for port in (8000, 8001))
+    assert here.key == there.key != request(provider="other", base_url=here.base_url).key
+    whole = here.model_dump(mode="json")
+    assert here.keys == (here.key, digest(whole)), "answers under the key of before are found"
+    assert "repeat" not in whole
+    assert request().keys == (digest(request().model_dump(mode="json")),)
+
+
+def test_a_repeated_prompt_is_a_request_of_its_own():
+    assert len({request(repeat=number).key for number in range(3)}) == 3
+
+
 def test_a_candidate_has_a_solution_or_a_problem():
     candidate()
     candidate(solution=None, problem="no code block")

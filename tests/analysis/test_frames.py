@@ -44,6 +44,7 @@ def test_the_grid_is_whole_without_any_answer():
         (2.0, "passed", "correct", True),
         ("untimed", "passed", "correct", True),
         ("no_code", "no_code", "no_code", True),
+        ("unanswered", "unanswered", "unanswered", True),
         ("no_trace", "missing", "unresolved", False),
         (Status.NOT_JUDGED, "not_judged", "unresolved", False),
         (Status.INPUT_CHANGED, "input_changed", "value", True),

@@ -323,8 +323,31 @@ def test_what_a_transcript_did_not_count_is_empty_and_not_nothing(tmp_path):
     assert all(map(math.isnan, tokens[0]))
     shown = [text.get_text() for axis in draw("llm_cost", table).axes for text in axis.get_yticklabels()]
     assert not any(label.startswith("one,") for label in shown)
-    with pytest.raises(NothingToShow, match="only transcripts without token counts"):
+    with pytest.raises(NothingToShow, match="no tokens were counted"):
         draw("llm_cost", table[:1])
+
+
+def test_tokens_that_a_server_did_not_count_are_in_no_sum_and_said(tmp_path):
+    made = World(settings_for({1: 4}, one={"samples": 3}, two={}), [definition(1, 1)])
+    counted, *rest = (answer((PROBLEMS[0], 0, sample), "one", cost=0.5) for sample in range(3))
+    rest.append(answer((PROBLEMS[0], 0, 0), "two", cost=0.25, prompt="two"))
+    unknown = [
+        item.model_copy(update={"completion": item.completion.model_copy(update={"usage": None})}) for item in rest
+    ]
+    for item in (counted, *unknown):
+        made.add((item.definition, 0, item.sample), 2.0, item.experiment)
+    made.answers = [counted, *unknown]
+    table = read_table("llm_cost", made.make(tmp_path))
+    assert table["uncounted_calls"].tolist() == [2, 1]
+    sums = table[["input_tokens", "output_tokens", "cost_usd"]].to_numpy().tolist()
+    assert sums[0] == [100, 20, 0.5]
+    assert all(map(math.isnan, sums[1]))
+    said = TABLES["llm_cost"].finding([TABLES["llm_cost"].row.pick(row) for row in table.to_dict("records")])
+    assert "counted no tokens of 3 calls" in said
+    (label,) = [
+        text.get_text() for axis in draw("llm_cost", table).axes for text in axis.get_yticklabels() if text.get_text()
+    ]
+    assert "3 calls, 2 not counted" in label
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -140,10 +140,10 @@ class World:
     claims: list[Claim] = field(default_factory=list)
 
     def add(self, place, outcome, experiment="one", model="recorded/demo", **changes):
-        """`outcome`: a speedup, a Status, `untimed`, `no_code` or `no_trace`, at (definition, turn, sample)."""
+        """`outcome`: speedup, Status, `untimed`, `no_code`, `unanswered`, `no_trace`; at (definition, turn, sample)."""
         name, turn, sample = place
-        solution = None if outcome == "no_code" else digest([experiment, model, name, turn, sample])
-        self._add_candidate(place, experiment, model, solution)
+        solution = None if outcome in ("no_code", "unanswered") else digest([experiment, model, name, turn, sample])
+        self._add_candidate(place, experiment, model, solution, unanswered=outcome == "unanswered")
         if self.settings.experiments[experiment].method != "gold":
             self.answers.append(answer(place, experiment, model, cost=0.01))
         self._add_trace(solution, name, outcome, **changes)
@@ -169,7 +169,7 @@ class World:
             self._add_candidate((problem, 0, sample), name, model, solution, label="p")
             self._add_trace(solution, problem, outcome, protocol=self.settings.protocol(name))
 
-    def _add_candidate(self, place, experiment, model, solution, label=""):
+    def _add_candidate(self, place, experiment, model, solution, label="", unanswered=False):
         name, turn, sample = place
         self.candidates.append(
             Candidate(
@@ -183,6 +183,7 @@ class World:
                 completion_key="k",
                 solution=solution,
                 problem="" if solution else "no code block",
+                unanswered=unanswered,
                 label=label,
             )
         )
@@ -190,7 +191,7 @@ class World:
     def _add_trace(self, solution, name, outcome, **changes):
         if isinstance(outcome, Status):
             self.traces.append(trace(self.settings, solution, name, outcome, **changes))
-        elif outcome not in ("no_code", "no_trace"):
+        elif outcome not in ("no_code", "unanswered", "no_trace"):
             speedup = None if outcome == "untimed" else outcome
             self.traces.append(trace(self.settings, solution, name, speedup=speedup, **changes))
 

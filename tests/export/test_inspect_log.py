@@ -1,5 +1,7 @@
 """Inspect's logs: its own library opens them, and the records come back unchanged."""
 
+from dataclasses import replace
+
 import pytest
 
 from hone.export.inspect_log import SCORER, export_logs, read_back
@@ -90,3 +92,14 @@ def test_tokens_and_dollars_are_those_of_the_answers(exported):
     (usage,) = log.stats.model_usage.values()
     assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (600, 120, 720)
     assert usage.total_cost == pytest.approx(0.06)
+
+
+def test_a_sample_whose_tokens_nobody_counted_has_no_sum(tmp_path):
+    world = Answers(models=["openai/o4-mini"], problems=2)
+    for problem in (1, 2):
+        world.add("openai/o4-mini", problem, 2.0)
+    records = world.records()
+    first, *rest = records.answers
+    unknown = first.model_copy(update={"completion": first.completion.model_copy(update={"usage": None})})
+    (path,) = export_logs(site_run(world.settings, replace(records, answers=[unknown, *rest])), tmp_path, "x")
+    assert [bool(sample.model_usage) for sample in log_api.read_eval_log(str(path)).samples] == [False, True]

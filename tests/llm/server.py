@@ -26,9 +26,8 @@ FAULTS = {
     "malformed": 0.04,
     "truncated": 0.04,
     "cut_json": 0.03,
-    "no_usage": 0.02,
 }
-"""Fault -> share of the tries that get it."""
+"""Fault -> share of the tries that get it; each makes the try fail."""
 
 MOST_FAULTS_PER_KEY = 4
 
@@ -104,7 +103,7 @@ class FakeServer(ThreadingHTTPServer):
         script: list[str] | None = None,
         delay_s: float = 0.0,
         stall_s: float = 5.0,
-        retry_after_ms: int = 30,
+        retry_after_ms: int | None = 30,
         overrides: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -132,6 +131,10 @@ class FakeServer(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Clients that hang up or are killed are what the tests are about."""
 
+    def complete(self, key: str, request: dict[str, Any]) -> dict[str, Any]:
+        """A good response."""
+        return completion_body(key, request)
+
     def choose_fault(self, key: str) -> str:
         """The fault of this try; drawn from the key and the try's number, so that a campaign can be repeated."""
         if self.script:
@@ -156,10 +159,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        key = self.headers.get("Idempotency-Key", "")
+        key = self.headers.get("Idempotency-Key", "")  # a proxy may not hand it on
         client = self.headers.get("Authorization", "").removeprefix("Bearer ")
         books = self.server.books
         with books.lock:
+            key = key or f"try {len(books.sent)}"
             fault = self.server.choose_fault(key)
             books.sent.append(Sent(key, client, fault))
             books.in_flight += 1
@@ -175,7 +179,8 @@ class Handler(BaseHTTPRequestHandler):
         if fault == "reset":
             self.reset()
         elif fault == "429":
-            self.refuse(429, "slow down", {"Retry-After-Ms": str(self.server.retry_after_ms)})
+            wait_ms = self.server.retry_after_ms
+            self.refuse(429, "slow down", {} if wait_ms is None else {"Retry-After-Ms": str(wait_ms)})
         elif fault.isdigit():
             self.refuse(int(fault), f"injected {fault}", {})
         elif ":" in fault:
@@ -190,7 +195,7 @@ class Handler(BaseHTTPRequestHandler):
             if key in books.billed:
                 books.honoured[key] += 1
             else:
-                books.billed[key] = completion_body(key, request)
+                books.billed[key] = self.server.complete(key, request)
             return books.billed[key]
 
     def answer(self, fault: str, good: bytes) -> None:

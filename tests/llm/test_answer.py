@@ -1,4 +1,5 @@
 import errno
+import json
 import os
 import signal
 import threading
@@ -16,7 +17,7 @@ from hone.core.errors import (
     SpendingLimitError,
 )
 from hone.llm.batch import import_answers, requests_file
-from hone.llm.ledger import Ledger
+from hone.llm.ledger import Ledger, describe
 from hone.llm.live import ask_all
 from hone.records import Sampling
 from tests.llm.cost import total_cost_usd
@@ -86,7 +87,6 @@ def test_no_more_requests_are_in_flight_than_the_config_says(folder):
         ("cut_json", "malformed body"),
         ("not_utf8", "malformed body"),
         ("truncated", "connection"),
-        ("no_usage", "no usage"),
         ("no_choices", "no choices"),
     ],
 )
@@ -98,15 +98,28 @@ def test_a_passing_fault_is_retried_and_recorded(folder, fault, reason):
     assert reason in failed.reason
 
 
+def test_an_answer_without_token_counts_is_kept_and_the_limit_counts_its_most(folder):
+    with FakeServer(script=["no_usage"]) as server:
+        (answer,) = ask(server.url, folder, 1)
+        assert len(server.books.sent) == 1, "an answer that may be paid for was thrown away and asked again"
+    completion = answer.completion
+    assert (completion.usage, completion.known_cost_usd, completion.failed_attempts) == (None, None, ())
+    assert completion.cost_usd > 200 * 8.0 / 1e6, "at most: all of max_tokens, and the prompt"
+    assert "tokens not counted" in completion.price_source
+    spent = json.loads((folder / "spending.json").read_text())["spent_usd"]
+    assert spent == completion.cost_usd
+    assert "counted no tokens of 1 calls" in describe(Ledger(folder).entries())[-1]
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("400", "sampling parameters"),
+        ("400", "sampling parameter"),
         ("401", "check the key"),
         ("403", "may not use"),
         ("404", "base URL"),
         ("422", "parameter"),
-        ("400:context_length_exceeded", "too long"),
+        ("400:no_db_connection", "check the key"),
         ("429:insufficient_quota", "no credit"),
     ],
 )
@@ -116,6 +129,39 @@ def test_a_lasting_fault_is_never_retried(folder, fault, words):
             ask(server.url, folder, 1)
         assert len(server.books.sent) == 1
     assert words in error.value.remedy
+
+
+@pytest.mark.parametrize("code", ["content_filter", "context_length_exceeded"])
+def test_a_refused_prompt_is_unanswered_and_the_rest_goes_on(folder, capsys, code):
+    with FakeServer(script=["ok", f"400:{code}"]) as server:
+        answers = ask(server.url, folder, 10, concurrency=1)
+        (unanswered,) = (answer.completion for answer in answers if answer.completion.refusal)
+        assert len(answers) == len(server.books.sent) == 10
+        assert ask(server.url, folder, 10) == answers, "it is kept, like any other answer"
+        assert len(server.books.sent) == 10
+    assert unanswered.refusal == f"HTTP 400: injected {code}"
+    assert (unanswered.response, unanswered.finish_reason, unanswered.usage) == ("", "refused", None)
+    assert 0 < unanswered.cost_usd < 200 * 8.0 / 1e6, "some servers bill the prompt, none the output"
+    said = capsys.readouterr().err
+    assert f"counts as unanswered: HTTP 400: injected {code}" in said
+    assert str(Ledger(folder).path(unanswered.key)) in said
+
+
+def test_a_server_that_is_down_is_said_at_once(folder, capsys):
+    with FakeServer() as server:
+        url = server.url
+    with pytest.raises(ProviderError, match="no answer after 3 tries"):
+        ask(url, folder, 1, max_attempts=3)
+    (note,) = capsys.readouterr().err.splitlines()
+    assert f"toy at {url}: connection: " in note
+    assert "is the server running there?" in note
+
+
+def test_a_limit_per_minute_without_retry_after_is_waited_for(folder):
+    with FakeServer(script=["429"] * 12, retry_after_ms=None) as server:
+        (answer,) = ask(server.url, folder, 1, max_attempts=3)
+        assert len(server.books.sent) == 13
+    assert len(answer.completion.failed_attempts) == 12
 
 
 def test_one_failure_keeps_what_the_others_answered(folder):
@@ -220,6 +266,38 @@ def test_a_disk_that_cannot_take_the_answer_is_found_before_anything_is_sent(fol
         with pytest.raises(MachineError, match="cannot write"):
             ask(server.url, folder, 5)
         assert not server.books.sent
+
+
+def test_another_port_of_a_service_asks_nothing_again(folder):
+    with FakeServer() as first, FakeServer() as second:
+        answers = ask(first.url, folder, 5)
+        assert ask(second.url, folder, 5) == answers
+        assert not second.books.sent
+
+
+def repeated(url, folder, **changes):
+    """The same prompt in three turns; the numbers are those of its repeats."""
+    asked = [prompts(1)[0].model_copy(update={"turn": turn, "repeat": turn}) for turn in range(3)]
+    sampling = Sampling(temperature=1.0, max_tokens=200)
+    paths = Paths(ledger=str(folder))
+    return answer_prompts(asked, model=MODEL, sampling=sampling, llm=settings(url, **changes), paths=paths, waits=WAITS)
+
+
+def test_each_turn_with_the_same_prompt_has_an_answer_of_its_own(folder):
+    with FakeServer() as server:
+        answers = repeated(server.url, folder)
+        assert len(server.books.sent) == 3
+        assert repeated(server.url, folder, mode="replay") == answers
+    assert len({answer.completion.response for answer in answers}) == 3
+
+
+def test_a_ledger_with_one_answer_for_all_turns_is_replayed_and_said(folder, capsys):
+    with FakeServer() as server:
+        (first,) = ask(server.url, folder, 1)
+        answers = repeated(server.url, folder, mode="replay")
+        assert len(server.books.sent) == 1
+    assert {answer.completion.key for answer in answers} == {first.completion.key}
+    assert "2 repeated prompts" in capsys.readouterr().err
 
 
 def test_replay_names_what_is_missing(folder):

@@ -86,12 +86,29 @@ def test_openais_batches_cost_the_batch_price(tmp_path, ledger, make_request):
     assert ledger.get(request.key).price_source.endswith(" batch")
 
 
+def test_a_prompt_that_the_server_refused_is_imported_as_unanswered(tmp_path, batch_file, ledger):
+    first, *others = outputs(batch_file)
+    error = {"error": {"message": "too long", "code": "context_length_exceeded"}}
+    refused = {**first, "response": {"status_code": 400, "body": error}}
+    assert bring_in(tmp_path, batch_file, ledger, [refused, *others]).ok
+    assert ledger.get(first["custom_id"]).refusal == "HTTP 400: too long"
+
+
 def test_importing_again_changes_nothing(tmp_path, batch_file, ledger):
     bring_in(tmp_path, batch_file, ledger, outputs(batch_file))
     cost_usd = total_cost_usd(ledger)
     report = bring_in(tmp_path, batch_file, ledger, outputs(batch_file))
     assert (report.imported, report.already_there, report.ok) == (0, 3, True)
     assert total_cost_usd(ledger) == cost_usd
+
+
+def test_an_export_from_before_services_were_known_by_name_can_be_imported(tmp_path, batch_file, ledger, make_request):
+    rows = outputs(batch_file)
+    old = {make_request(sample).key: make_request(sample).keys[1] for sample in range(3)}
+    rows = [{**row, "custom_id": old[row["custom_id"]]} for row in rows]
+    assert bring_in(tmp_path, batch_file, ledger, rows).imported == 3
+    assert ledger.get(make_request(0).key) is not None
+    assert bring_in(tmp_path, batch_file, ledger, rows).already_there == 3
 
 
 def test_a_request_in_two_exports_is_imported_once(tmp_path, batch_file, ledger, make_request):

@@ -8,7 +8,7 @@ import pytest
 from hone.core.errors import MachineError, RecordError
 from hone.llm.ledger import Ledger, describe
 from hone.llm.provider import StoppedError
-from hone.records import Completion
+from hone.records import Completion, digest
 from tests.llm.cost import total_cost_usd
 
 
@@ -36,6 +36,21 @@ def test_an_answer_comes_back_as_it_was_put(ledger, make_completion):
     assert list(ledger.entries()) == [completion]
     assert ledger.path(completion.key).parent.name == completion.key[:2]
     assert not leftovers(ledger)
+
+
+def test_an_answer_under_the_key_of_before_is_found_and_sound(ledger, make_completion, make_request):
+    """The key had the service's address."""
+    request = make_request()
+    old = make_completion(key=digest(request.model_dump(mode="json")))
+    assert old.key != request.key
+    path = ledger.path(old.key)
+    path.parent.mkdir(parents=True)
+    path.write_text(old.model_dump_json())
+    assert ledger.find(request) == old
+    assert ledger.has(request)
+    assert ledger.check() == []
+    assert ledger.find(make_request(1)) is None
+    assert not ledger.has(make_request(1))
 
 
 def test_the_first_answer_stays(ledger, make_completion):

@@ -24,6 +24,15 @@ def test_a_service_is_upper_cased_in_the_names_of_its_variables():
     assert parse_model("openai-api/my-lab/m", LLM, {"MY_LAB_BASE_URL": "http://x"}).base_url == "http://x"
 
 
+def test_an_address_for_all_models_goes_before_those_of_their_services():
+    everywhere = LLM.model_copy(update={"base_url": "http://here:8000/v1"})
+    env = {"OPENAI_BASE_URL": "http://proxy/v1", "MY_LAB_BASE_URL": "http://x"}
+    for name in ("openai/o4-mini", "openai-api/my-lab/m", "openai-api/unheard-of/m"):
+        assert parse_model(name, everywhere, env).base_url == "http://here:8000/v1"
+    with pytest.raises(ProviderError, match="base_url: 'here:8000' is not a web address"):
+        parse_model("openai/m", LLM.model_copy(update={"base_url": "here:8000"}), env)
+
+
 @pytest.mark.parametrize("name", ["openai/o4-mini", "openai-api/my-lab/vendor/model", "recorded/mini"])
 def test_the_config_name_of_a_request_is_the_name_that_was_parsed(name):
     target = parse_model(name, LLM, {})

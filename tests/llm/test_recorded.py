@@ -117,7 +117,10 @@ def test_a_malformed_row_is_named_by_file_and_line(tmp_path, line):
 
 
 def test_a_transcript_made_of_answers_replays_to_the_same_responses(replay):
-    rows = [row(0, finish_reason="length", response=""), row(1, response="b")]
-    answers = replay(rows, [prompt()])
+    rows = [
+        row(0, finish_reason="length", response="", usage=None), row(1, response="b"),
+        row(2, response="", finish_reason="refused", refusal="HTTP 400: no"),
+    ]  # fmt: skip
+    answers = replay(rows, [prompt(samples=(0, 1, 2))])
     assert record(reversed(answers)) == rows
-    assert replay(record(answers), [prompt()]) == answers
+    assert replay(record(answers), [prompt(samples=(0, 1, 2))]) == answers

@@ -1,11 +1,13 @@
 import threading
+from dataclasses import replace
 from email.utils import formatdate
 
 import pytest
 
 from hone.core.errors import ProviderError
+from hone.llm import retry
 from hone.llm.provider import Reply, StoppedError, TransientError
-from hone.llm.retry import Gate, Waits, ask_with_retries, server_wait_s
+from hone.llm.retry import Asking, Gate, Waits, ask_with_retries, server_wait_s
 from hone.records import Usage
 
 WAITS = Waits(first_s=0.001, longest_s=0.002, pause_s=0.001)
@@ -26,10 +28,9 @@ class Scripted:
         return REPLY
 
 
-def ask(provider, request, *, attempts=8, gate=None, stop=None):
+def ask(provider, request, *, attempts=8, gate=None, stop=None, waits=WAITS):
     stop = stop or threading.Event()
-    gate = gate or Gate(4, stop)
-    return ask_with_retries(provider, request, max_attempts=attempts, waits=WAITS, gate=gate, stop=stop)
+    return ask_with_retries(provider, request, Asking(attempts, waits, gate or Gate(4, stop), stop))
 
 
 @pytest.mark.parametrize(
@@ -76,6 +77,56 @@ def test_a_server_that_wants_an_hour_ends_the_run(make_request):
     provider = Scripted(TransientError("HTTP 429", kind="rate_limit", wait_s=3600.0))
     with pytest.raises(ProviderError, match="wait 3600 s"):
         ask(provider, make_request())
+
+
+LIMITED = TransientError("HTTP 429: 3 requests a minute", kind="rate_limit")
+
+
+def test_a_rate_limit_without_a_time_uses_up_no_attempts(make_request):
+    provider = Scripted(*[LIMITED] * 20)
+    reply, failed = ask(provider, make_request(), attempts=2)
+    assert reply == REPLY
+    assert len(failed) == 20
+
+
+def test_a_rate_limit_that_never_ends_does_so_with_one_message(make_request):
+    provider = Scripted(*[LIMITED] * 10_000)
+    with pytest.raises(ProviderError, match=r"nothing but 429 for \d+ s: HTTP 429: 3 requests a minute") as error:
+        ask(provider, make_request(), waits=replace(WAITS, limited_s=0.2))
+    assert "later" in error.value.remedy
+    assert "--max-connections" in error.value.remedy
+
+
+def test_the_pause_after_a_rate_limit_doubles_until_an_answer_comes(monkeypatch):
+    now_s = 0.0
+    monkeypatch.setattr(retry.time, "monotonic", lambda: now_s)
+    gate, waits, pauses = Gate(8, threading.Event()), Waits(), []
+
+    def refused():
+        nonlocal now_s
+        gate.failed(LIMITED, waits)
+        pauses.append(gate._open_at_s - now_s)
+        now_s = gate._open_at_s
+
+    for _ in range(8):
+        refused()
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert gate.limited_s() == sum(pauses)
+    gate.succeeded()
+    assert gate.limited_s() == 0
+    refused()
+    assert pauses[-1] == 1
+
+
+def test_the_first_failure_of_each_kind_is_said_at_once(make_request, capsys):
+    down = [TransientError("connection: ConnectError: refused"), TransientError("connection: other words")]
+    ask(Scripted(*down, LIMITED, LIMITED), make_request())
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == (
+        "note: toy at http://127.0.0.1:9/v1: connection: ConnectError: refused; is the server running there?; "
+        "it is tried up to 8 times in all"
+    )
+    assert "HTTP 429: 3 requests a minute; it is tried for up to" in second
 
 
 def test_stop_ends_the_tries(make_request):

@@ -67,6 +67,24 @@ def test_details_of_usage_may_be_absent():
 
 
 @pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        {"prompt_tokens": 1},
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": -1, "completion_tokens": 1},
+        {"prompt_tokens": "many", "completion_tokens": 1},
+    ],
+)
+def test_an_answer_whose_tokens_nobody_counted_is_kept_with_unknown_ones(usage):
+    reply = reply_of({**GOOD, "usage": usage}, 0.0)
+    assert reply.response == GOOD["choices"][0]["message"]["content"]
+    assert reply.usage is None
+    assert reply_of({name: value for name, value in GOOD.items() if name != "usage"}, 0.0).usage is None
+
+
+@pytest.mark.parametrize(
     "changes",
     [
         {"choices": []},
@@ -75,10 +93,6 @@ def test_details_of_usage_may_be_absent():
         {"choices": [{"message": {"content": "x"}}]},
         {"choices": [{"finish_reason": "stop"}]},
         {"choices": [{"finish_reason": "stop", "message": {"content": ["part"]}}]},
-        {"usage": None},
-        {"usage": {"prompt_tokens": 1}},
-        {"usage": {"prompt_tokens": -1, "completion_tokens": 1}},
-        {"usage": {"prompt_tokens": "many", "completion_tokens": 1}},
     ],
 )
 def test_an_incomplete_body_is_a_failed_try(changes):

@@ -98,3 +98,11 @@ def test_solutions_do_not_depend_on_where_they_came_from():
     first = candidates([answer(fenced(KERNEL))], "one_shot", Language.CPP)[1]
     other = candidates([answer("Other words.\n" + fenced(KERNEL), sample=3)], "refine", Language.CPP)[1]
     assert first == other
+
+
+def test_a_refused_prompt_is_a_candidate_too():
+    silent = answer("")
+    refused = silent.model_copy(update={"completion": silent.completion.model_copy(update={"refusal": "HTTP 400: no"})})
+    ((row,), solutions) = candidates([refused], "one_shot", Language.CPP)
+    assert (row.solution, row.unanswered, row.problem, solutions) == (None, True, "unanswered: HTTP 400: no", [])
+    assert not candidates([silent], "one_shot", Language.CPP)[0][0].unanswered

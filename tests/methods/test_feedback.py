@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.methods.feedback import LOG_LIMIT, TIMEOUT_SENTENCE, VERDICTS, previous_answer
+from hone.methods.feedback import LOG_LIMIT, TIMEOUT_SENTENCE, UNANSWERED, VERDICTS, previous_answer
 from hone.records import Build, BuildStatus, Candidate, Performance, Solution, Status, Timing, Trace
 
 SOLUTION = Solution(definition="tiny/level1/1_Bias", language="cpp", entry_point="launch", source="void launch();\n")
@@ -31,6 +31,12 @@ def test_an_answer_without_code_shows_why(candidate):
     empty = candidate.model_copy(update={"solution": None, "problem": "no code block"})
     shown = previous_answer(empty, None, None, None, FULL)
     assert (shown.code, shown.problem) == ("", "no code block")
+
+
+def test_a_refused_prompt_is_spoken_of_in_fixed_words(candidate):
+    refused = {"solution": None, "problem": "unanswered: HTTP 400: request 17", "unanswered": True}
+    shown = previous_answer(candidate.model_copy(update=refused), None, None, None, FULL)
+    assert (shown.code, shown.problem) == ("", UNANSWERED)
 
 
 def test_e_shows_what_the_compiler_said_cut_to_the_limit(candidate):

@@ -59,16 +59,34 @@ def last_turn(tmp_path, definition, trace):
         traces[:] = [item.model_copy(update={"workload": workload.id}) for item in traces]
         for name, records in {**named, "definitions": [definition], "workloads": [workload]}.items():
             write_records(tmp_path / f"{name}.jsonl", records)
-        return {name: tmp_path / f"{name}.jsonl" for name in named} | {"output": tmp_path / "next.jsonl"}
+        return {name: tmp_path / f"{name}.jsonl" for name in named} | {"earlier": [], "output": tmp_path / "next.jsonl"}
 
     return write
 
 
-def render_next(files, folder):
+def render_next(files, folder, turn=1):
     methods.render_next(
-        "e", EXPERIMENT, [(1, 1)], [folder / "definitions.jsonl"], [folder / "workloads.jsonl"], turn=1, **files
+        "e", EXPERIMENT, [(1, 1)], [folder / "definitions.jsonl"], [folder / "workloads.jsonl"], turn=turn, **files
     )
     return read_records(files["output"], Prompt)
+
+
+def test_a_prompt_that_was_asked_before_is_asked_anew(last_turn, tmp_path):
+    """Two answers without code in a row: the next prompt is the last one to the byte."""
+    files, earlier, repeats = last_turn(Status.PASSED), [], []
+    (row,) = read_records(files["candidates"], Candidate)
+    for turn in range(1, 5):
+        silent = row.model_copy(update={"turn": turn - 1, "solution": None, "problem": "no code block"})
+        if turn == 3:
+            silent = row.model_copy(update={"turn": 2})
+        write_records(files["candidates"], [silent])
+        (prompt,) = render_next({**files, "earlier": earlier}, tmp_path, turn)
+        repeats.append(prompt.repeat)
+        earlier.append(tmp_path / f"candidates{turn}.jsonl")
+        write_records(earlier[-1], [silent])
+        row = row.model_copy(update={"prompt_digest": prompt.digest})
+    # No code, no code: again. Then a kernel, whose prompt is a new one; and no code for the third time.
+    assert repeats == [0, 1, 0, 2]
 
 
 def test_every_judged_sample_has_a_next_prompt(last_turn, tmp_path):

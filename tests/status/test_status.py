@@ -146,6 +146,22 @@ def test_pending_calls_cost_what_measured_ones_took_at_the_price():
     assert "200 + 40 tokens, $0.28" in shown(config)
 
 
+def test_calls_whose_tokens_nobody_counted_are_no_rate_and_said():
+    counted, other = answers(1)
+    unknown = other.model_copy(update={"completion": other.completion.model_copy(update={"usage": None})})
+    path = Path("results/test/answers/one/openai-api--lab--m/turn0/000.jsonl")
+    write_records(path, [counted, unknown])
+    _, cost = rows(settings())["KernelBench", "calls"]
+    assert cost.input_tokens == 200  # two pending calls at the one rate that was counted
+    assert "100 + 20 tokens a call, 1 measured" in cost.basis
+    assert "1 without token counts" in cost.basis
+    write_records(path, [unknown])
+    _, cost = rows(settings())["KernelBench", "calls"]
+    assert (cost.input_tokens, cost.usd) == (0, 0)
+    assert "no call measured" in cost.basis
+    assert cost.unknown == 2
+
+
 def test_what_the_ledger_has_is_paid_for_and_measures_too():
     Ledger(Path(".hone/ledger")).put(completion(1))
     write_records(Path("results/test/prompts/one/001.jsonl"), [prompt(2)])

@@ -83,7 +83,7 @@ def model_name(wildcards):
 
 
 def base_url(wildcards):
-    return parse_model(model_name(wildcards), settings.llm).base_url
+    return parse_model(model_name(wildcards), settings.llm).keyed_url
 
 
 def batch_numbers(wildcards):
@@ -125,6 +125,12 @@ def prompt_parts(role=None):
 
 def last_turn(stage):
     return lambda wildcards: paths.shard(turn=int(wildcards.turn) - 1).records(stage)
+
+
+def earlier_candidates(wildcards):
+    """Those of the turns before the last."""
+    turns = range(int(wildcards.turn) - 1)
+    return [paths.shard(turn=turn).records("candidates") for turn in turns]
 
 
 def prompts_of_turn(wildcards):

@@ -60,6 +60,7 @@ rule render_next:
         solutions=last_turn("solutions"),
         builds=last_turn("builds"),
         traces=last_turn("traces"),
+        earlier=earlier_candidates,
     output:
         SHARD.records("feedback"),
     log:
@@ -102,7 +103,7 @@ if kinds.prompted:
         params:
             sampling=sampling,
             model=model_name,
-            base_url=base_url,  # part of the ledger's key: another server, other answers
+            base_url=base_url,  # as far as it is part of the ledger's key: another server, other answers
             batch_file=lambda wildcards: SHARD.records("pending").format(**wildcards),
         message:
             f"Ask the model: {THIS_SHARD}."

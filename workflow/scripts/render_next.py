@@ -18,5 +18,6 @@ with reported(snakemake.log, snakemake.output):
         solutions=Path(snakemake.input.solutions),
         builds=Path(snakemake.input.builds),
         traces=Path(snakemake.input.traces),
+        earlier=[Path(path) for path in snakemake.input.earlier],
         output=Path(snakemake.output[0]),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,15 @@ BAR_IN = 0.3
 
 
 def llm_cost_figure(table: pd.DataFrame) -> Figure:
-    """Dollars and tokens of each experiment and model; transcripts without counts are left out.
+    """Dollars and tokens of each experiment and model; rows without counts are left out.
 
     Raises NothingToShow where no row has counts.
     """
     table = table[table["cost_usd"].notna()]
     if not len(table):
-        raise NothingToShow("only transcripts without token counts: nothing was paid for")
+        raise NothingToShow("no tokens were counted: only transcripts, or servers that do not count")
     labels = [
-        f"{plotting.readable(row['experiment'])}, {plotting.model_name(row['model'])} ({row['calls']} calls)"
+        f"{plotting.readable(row['experiment'])}, {plotting.model_name(row['model'])} ({_calls(row)})"
         for row in table.to_dict("records")
     ]
     figure, axes = grid(1, 2, heights_in=[BAR_IN * len(labels) + 0.9], width_in=4.6)
@@ -47,6 +48,12 @@ def llm_cost_figure(table: pd.DataFrame) -> Figure:
     axes[0, 1].xaxis.set_major_formatter(EngFormatter(sep=""))
     legend_below(figure, axes)
     return figure
+
+
+def _calls(row: dict[Hashable, Any]) -> str:
+    """How many calls a bar stands for, and how many are missing from it."""
+    missing = f", {row['uncounted_calls']} not counted" if row["uncounted_calls"] else ""
+    return f"{row['calls']} calls{missing}"
 
 
 def judge_cost_figure(table: pd.DataFrame) -> Figure:

@@ -23,6 +23,8 @@ from hone.records import Answer, Candidate, Definition, Protocol, Status, Trace,
 from hone.selection.rank import latest
 
 NO_CODE = "no_code"
+UNANSWERED = "unanswered"
+"""Status of a prompt that the server refused: it stays in every denominator, as a failure."""
 MISSING = "missing"
 """Status of an answer or verdict that should be there and is not."""
 
@@ -37,12 +39,13 @@ CATEGORY: dict[str, str] = {
     Status.INPUT_CHANGED: "value",
     Status.IMPRECISE: "value",
     NO_CODE: "no_code",
+    UNANSWERED: "unanswered",
     Status.TIMEOUT: "timeout",
     Status.NOT_JUDGED: "unresolved",
     Status.MACHINE_ERROR: "unresolved",
     MISSING: "unresolved",
 }
-"""Status -> outcome as in the paper's Figure 2 (first seven), and what the paper does not tell apart (last three)."""
+"""Status -> outcome as in the paper's Figure 2 (first seven), and what the paper does not tell apart (last four)."""
 
 CATEGORIES = tuple(dict.fromkeys(CATEGORY.values()))
 
@@ -293,7 +296,8 @@ def _outcome(candidate: Candidate | None, verdict: dict[str, Any] | None) -> dic
     if candidate is None:
         found |= {"status": MISSING, "detail": "no candidate"}
     elif candidate.solution is None:
-        found |= {"status": NO_CODE, "detail": candidate.problem}
+        status = UNANSWERED if candidate.unanswered else NO_CODE
+        found |= {"status": status, "detail": candidate.problem}
     elif verdict is None:
         found |= {"status": MISSING, "detail": "no verdict", "solution": candidate.solution}
     else:
@@ -303,12 +307,14 @@ def _outcome(candidate: Candidate | None, verdict: dict[str, Any] | None) -> dic
 
 
 def _paid(answers: Sequence[Answer]) -> dict[str, Any]:
-    """Cost columns of one row; NaN where the answer is not there."""
+    """Cost columns of one row; NaN where the answer is not there, or nobody counted its tokens."""
     if not answers:
         return {"prompt_differs": False, "cost_usd": math.nan, "input_tokens": 0, "output_tokens": 0}
+    costs = [item.completion.known_cost_usd for item in answers]
+    usages = [item.completion.usage for item in answers]
     return {
         "prompt_differs": any(item.prompt_differs for item in answers),
-        "cost_usd": sum(item.completion.cost_usd for item in answers),
-        "input_tokens": sum(item.completion.usage.input_tokens for item in answers),
-        "output_tokens": sum(item.completion.usage.output_tokens for item in answers),
+        "cost_usd": sum(math.nan if cost is None else cost for cost in costs),
+        "input_tokens": sum(math.nan if usage is None else usage.input_tokens for usage in usages),
+        "output_tokens": sum(math.nan if usage is None else usage.output_tokens for usage in usages),
     }

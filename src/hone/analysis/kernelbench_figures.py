@@ -39,6 +39,7 @@ OUTCOMES: dict[str, tuple[str, str]] = {
     "compiler": ("does not compile", "#3F1A78"),
     "python": ("does not load", "#BCA3D9"),
     "no_code": ("no code", "#000000"),
+    "unanswered": ("prompt refused", "#787878"),
     "unresolved": ("no verdict", "#C8C8C8"),
 }
 """Category -> its name and colour, in the order of how far the answer came.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from hone.analysis.frames import MISSING, NO_CODE, Place, Problem, problems_of
+from hone.analysis.frames import MISSING, NO_CODE, UNANSWERED, Place, Problem, problems_of
 from hone.analysis.provenance import joined
 from hone.analysis.run import RunRecords
 from hone.config.settings import ASTRA, UPSTREAM, Experiment, Rounds, Settings, model_slug
@@ -97,7 +97,7 @@ class Version:
     problem: str = ""
     """Why there is no kernel."""
     missing: str = MISSING
-    """Status where there is no kernel: NO_CODE, MISSING or NOT_ASKED."""
+    """Status where there is no kernel: NO_CODE, UNANSWERED, MISSING or NOT_ASKED."""
     suite: Verdicts = field(default_factory=Verdicts)
     suite_speedup: float | None = None
     """Geometric mean over the suite: what the loop decides by. None where nothing is credited."""
@@ -272,7 +272,8 @@ class _Builder:
         """`wanted`: solutions whose evaluations are; None: all."""
         turn, sample = entry.turn, entry.attempt.sample
         if entry.solution is None:
-            return Version(turn, sample, entry, entry.attempt.problem, NO_CODE)
+            status = UNANSWERED if entry.attempt.unanswered else NO_CODE
+            return Version(turn, sample, entry, entry.attempt.problem, status)
         evaluated = wanted is None or entry.solution.id in wanted
         suite = tuple((workload, entry.traces.get(workload.id)) for workload in history.suite)
         return Version(

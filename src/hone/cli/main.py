@@ -81,11 +81,16 @@ def run(
     sample_id: Annotated[str, typer.Option(help="Only these problems, by comma: level1/19, …")] = "",
     epochs: Annotated[int | None, typer.Option(help="Answers to the same prompt.")] = None,
     temperature: Annotated[float | None, typer.Option(help="Of the sampling.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Of the sampling.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Most tokens of an answer.")] = None,
     reasoning_effort: Annotated[str | None, typer.Option(help="minimal, low, medium or high.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of the sampling.")] = None,
     mode: Annotated[str | None, typer.Option(help="live, replay or export.")] = None,
     spending_limit_usd: Annotated[float | None, typer.Option(help="No request goes out that could exceed it.")] = None,
+    model_base_url: Annotated[str | None, typer.Option(help="Ask all models at http://<host>:<port>/v1.")] = None,
+    max_connections: Annotated[int | None, typer.Option(help="Requests in flight per job.")] = None,
+    max_retries: Annotated[int | None, typer.Option(min=0, help="Tries after a failed one.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds of silence that end a try.")] = None,
     cores: Annotated[int, typer.Option(min=1, help="CPU cores for all jobs together.")] = 2,
     run: Annotated[str, typer.Option(help="Name of the folder in results/; else that of the config.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="List what would run.")] = False,
@@ -103,14 +108,20 @@ def run(
     values = read_values(config)
     name = run or run_name(load(values, where=str(config)), [config])
     sampling = {
-        "temperature": temperature, "max_tokens": max_tokens, "reasoning_effort": reasoning_effort, "seed": seed,
+        "temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "reasoning_effort": reasoning_effort,
+        "seed": seed,
+    }  # fmt: skip
+    asking = {
+        "mode": mode, "spending_limit_usd": spending_limit_usd, "base_url": model_base_url,
+        "concurrency": max_connections, "timeout_s": timeout,
+        "max_attempts": None if max_retries is None else max_retries + 1,
     }  # fmt: skip
     changed = override(
         values,
         experiments=_words(experiment),
         fields={"models": _words(model), "limit": limit, "problems": _words(sample_id), "samples": epochs},
         sampling=sampling,
-        llm={"mode": mode, "spending_limit_usd": spending_limit_usd},
+        llm=asking,
     )
     target = config
     if changed != values or run:

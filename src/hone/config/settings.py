@@ -298,12 +298,8 @@ class Settings(Section):
             return
         if provider not in ("openai", "openai-api", "recorded") or not rest:
             raise ValueError(f"{where}: write openai/<model>, openai-api/<service>/<model> or recorded/<transcript>")
-        if provider == "openai-api":
-            service, _, remote = rest.partition("/")
-            if not remote:
-                raise ValueError(f"{where}: write openai-api/<service>/<model>")
-            if service not in self.llm.services:
-                raise ValueError(f"{where}: '{service}' is not in llm.services{closest(service, self.llm.services)}")
+        if provider == "openai-api" and not all(rest.partition("/")):
+            raise ValueError(f"{where}: write openai-api/<service>/<model>")
 
     def problems(self, source: str) -> list[tuple[int, int]]:
         """(level, number) of every problem of a source, in order."""

@@ -217,9 +217,10 @@ def _records(site: SiteRun, chain: Sequence[Entry], answers: Sequence[Answer]) -
 def _usage(answers: Sequence[Answer]) -> ModelUsage | None:
     from inspect_ai.model import ModelUsage
 
-    if not answers:
+    """Of a sample; None where the tokens of one of its answers are not known, since a part is no sum."""
+    used = [answer.completion.usage for answer in answers if answer.completion.usage is not None]
+    if not answers or len(used) < len(answers):
         return None
-    used = [answer.completion.usage for answer in answers]
     return ModelUsage(
         input_tokens=sum(item.input_tokens - item.cached_input_tokens for item in used),
         input_tokens_cache_read=sum(item.cached_input_tokens for item in used),

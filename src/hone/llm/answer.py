@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,33 +61,28 @@ def answer_prompts(
     if target.provider == "recorded":
         transcript = read_transcript(target.model, Path(paths.recorded))
         return [replay(prompt, sample, transcript, target, sampling) for prompt, sample in ordered]
-    places = [Place(prompt, sample, _request(prompt, sample, target, sampling)) for prompt, sample in ordered]
+    places = [Place(prompt, sample, target.request(prompt, sample, sampling)) for prompt, sample in ordered]
     ledger = Ledger(Path(paths.ledger))
-    found = _look_up(places, ledger)
+    found = _look_up(places, ledger, llm.mode)
     missing = [place for place in places if place.request.key not in found]
     if missing:
         found.update(_obtain(missing, target, llm, ledger, batch_file, progress, waits))
     return [_answer(place, target, found[place.request.key]) for place in places]
 
 
-def _request(prompt: Prompt, sample: int, target: Target, sampling: Sampling) -> LLMRequest:
-    return LLMRequest(
-        provider=target.provider,
-        base_url=target.base_url,
-        model=target.model,
-        messages=prompt.messages,
-        sampling=sampling,
-        sample=sample,
-    )
-
-
-def _look_up(places: Sequence[Place], ledger: Ledger) -> dict[str, Completion]:
+def _look_up(places: Sequence[Place], ledger: Ledger, mode: str) -> dict[str, Completion]:
     """What the ledger has; raises RecordError for a damaged entry, before anything is sent."""
-    found = {}
-    for key in {place.request.key: None for place in places}:
-        entry = ledger.get(key)
+    found, repeated = {}, 0
+    for request in {place.request.key: place.request for place in places}.values():
+        entry = ledger.find(request)
+        if entry is None and request.repeat and mode == "replay":
+            # Ledgers from before repeated prompts were asked anew hold one answer for all turns.
+            entry = ledger.find(request.model_copy(update={"repeat": 0}))
+            repeated += entry is not None
         if entry is not None:
-            found[key] = entry
+            found[request.key] = entry
+    if repeated:
+        sys.stderr.write(f"{repeated} repeated prompts have no answer of their own: replayed as the turn before\n")
     return found
 
 

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from hone.config.llm import Price
 from hone.core.errors import ConfigError, RecordError
@@ -19,7 +18,8 @@ from hone.llm.cost import find_tariff
 from hone.llm.ledger import Ledger
 from hone.llm.live import completed
 from hone.llm.names import config_name
-from hone.llm.provider import TransientError
+from hone.llm.provider import Reply, TransientError, refused
+from hone.llm.refusals import refusal
 from hone.llm.spending import Budget
 from hone.llm.wire import body_of, error_text, reply_of
 from hone.records import LLMRequest
@@ -80,7 +80,7 @@ def import_answers(
     for path in outputs:
         if not path.is_file():
             raise RecordError("no such file", where=str(path), remedy="name the output file of the Batch API")
-    asked = read_requests(requests)
+    asked = {key: request for request in read_requests(requests).values() for key in request.keys}
     for request in asked.values():
         find_tariff(request, prices)
     report = ImportReport()
@@ -88,13 +88,12 @@ def import_answers(
     budget = Budget(ledger, float("inf"))
     for where, line in _lines(outputs):
         try:
-            key, body = _good_line(line, asked, seen)
-            with ledger.claim(key):
-                if ledger.get(key) is not None:
+            request, reply = _good_line(line, asked, seen)
+            with ledger.claim(request.key):
+                if ledger.find(request) is not None:
                     report.already_there += 1
                     continue
-                request = asked[key]
-                completion = completed(request, reply_of(body, 0.0), find_tariff(request, prices), batch=True)
+                completion = completed(request, reply, find_tariff(request, prices), batch=True)
                 with ledger.slot(request) as slot:
                     budget.keep(completion, slot)
         except (BadLineError, TransientError) as error:
@@ -109,7 +108,7 @@ def unanswered(requests: Sequence[Path], ledger: Ledger, model: str = "") -> lis
 
     Raises ConfigError when several models have such requests and none is named.
     """
-    waiting = [request for request in read_requests(requests).values() if ledger.get(request.key) is None]
+    waiting = [request for request in read_requests(requests).values() if not ledger.has(request)]
     models = sorted({config_name(request) for request in waiting})
     if model:
         return [request for request in waiting if config_name(request) == model]
@@ -126,8 +125,8 @@ class BadLineError(Exception):
     """A line of a batch output file that holds no answer to a request of ours."""
 
 
-def _good_line(line: bytes, asked: Mapping[str, LLMRequest], seen: set[str]) -> tuple[str, Any]:
-    """(ledger key, response body) of one output line; raises BadLineError."""
+def _good_line(line: bytes, asked: Mapping[str, LLMRequest], seen: set[str]) -> tuple[LLMRequest, Reply]:
+    """Request and reply of one output line; raises BadLineError, and TransientError for a body that is no answer."""
     try:
         row = json.loads(line)
     except ValueError as error:
@@ -138,12 +137,14 @@ def _good_line(line: bytes, asked: Mapping[str, LLMRequest], seen: set[str]) -> 
     response = row.get("response")
     if row.get("error") or not isinstance(response, dict):
         raise BadLineError(f"{key}: {error_text(row.get('error') or 'no response')}")
-    if response.get("status_code") != 200:
-        raise BadLineError(f"{key}: HTTP {response.get('status_code')}: {error_text(response.get('body'))}")
+    status, body = response.get("status_code"), response.get("body")
+    said = refusal(status, body) if isinstance(status, int) else ""
+    if status != 200 and not said:
+        raise BadLineError(f"{key}: HTTP {status}: {error_text(body)}")
     if key in seen:
         raise BadLineError(f"{key}: answered a second time, the first answer is kept")
     seen.add(key)
-    return key, response.get("body")
+    return asked[key], refused(said, 0.0) if said else reply_of(body, 0.0)
 
 
 def _lines(outputs: Sequence[Path]) -> Iterator[tuple[str, bytes]]:

@@ -9,6 +9,7 @@ from typing import Protocol
 from hone.config.llm import Price
 from hone.core.errors import ProviderError
 from hone.llm.names import config_name
+from hone.llm.provider import Reply
 from hone.records import LLMRequest, Usage
 
 DEFAULT_OUTPUT_TOKENS = 131_072
@@ -121,8 +122,8 @@ def find_tariff(request: LLMRequest, prices: Mapping[str, Price]) -> Tariff:
     )
 
 
-def most_usd(request: LLMRequest, tariff: Tariff) -> float:
-    """Upper bound of a request's cost.
+def most_usd(request: LLMRequest, tariff: Tariff, reply: Reply | None = None) -> float:
+    """Upper bound of a request's cost; once there is a reply, without output where it is none.
 
     Tokenizers of current models work on bytes, so a text has at most as many tokens as UTF-8 bytes; the output has at
     most `max_tokens`, or DEFAULT_OUTPUT_TOKENS where that is not set.
@@ -130,4 +131,6 @@ def most_usd(request: LLMRequest, tariff: Tariff) -> float:
     contents = [message.content.encode("utf-8", "surrogatepass") for message in request.messages]
     input_tokens = sum(len(content) + TOKENS_PER_MESSAGE for content in contents) + TOKENS_PER_MESSAGE
     output_tokens = request.sampling.max_tokens or DEFAULT_OUTPUT_TOKENS
+    if reply is not None and reply.refusal:
+        output_tokens = 0
     return tariff.cost_usd(Usage(input_tokens=input_tokens, output_tokens=output_tokens))

@@ -23,7 +23,7 @@ from hone.core.errors import MachineError, RecordError, on_failure
 from hone.core.files import disk_errors, read_record, reserve
 from hone.llm.names import config_name
 from hone.llm.provider import StoppedError
-from hone.records import Completion, LLMRequest
+from hone.records import Completion, LLMRequest, Usage
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -51,6 +51,14 @@ class Ledger:
         """The answer, None where there is none; raises RecordError for a damaged entry."""
         path = self.path(key)
         return read_entry(path) if path.exists() else None
+
+    def find(self, request: LLMRequest) -> Completion | None:
+        """The answer to a request, under its key or an older one; raises as `get`."""
+        return next((entry for key in request.keys if (entry := self.get(key)) is not None), None)
+
+    def has(self, request: LLMRequest) -> bool:
+        """Whether there is an answer to a request, readable or not."""
+        return any(self.path(key).exists() for key in request.keys)
 
     def put(self, completion: Completion) -> bool:
         """Keep an answer; False where one is there already, which stays. Raises MachineError."""
@@ -196,17 +204,20 @@ def read_entry(path: Path) -> Completion:
         entry = read_record(path, Completion)
     except RecordError as error:
         raise RecordError(error.problem, where=str(path), remedy=DAMAGED) from None
-    if not entry.key == entry.request.key == path.stem:
+    if entry.key != path.stem or entry.key not in entry.request.keys:
         raise RecordError("the entry belongs to another request than its name says", where=str(path), remedy=DAMAGED)
     return entry
 
 
 def describe(entries: Iterable[Completion]) -> list[str]:
-    """A table for people: calls, failed tries, tokens and cost by model, and their sum."""
+    """A table for people: calls, failed tries, tokens and cost by model, and their sum; then what is not in it."""
     rows: dict[str, list[float]] = {}
+    uncounted: list[float] = []
     for entry in entries:
-        usage = entry.usage
-        figures = (1, len(entry.failed_attempts), usage.input_tokens, usage.output_tokens, entry.cost_usd)
+        usage, cost_usd = entry.usage or Usage(), entry.known_cost_usd or 0.0
+        if entry.usage is None:
+            uncounted.append(entry.cost_usd)
+        figures = (1, len(entry.failed_attempts), usage.input_tokens, usage.output_tokens, cost_usd)
         for name in (config_name(entry.request), "all"):
             rows[name] = [sum(pair) for pair in zip(rows.get(name, [0.0] * 5), figures, strict=True)]
     width = max(map(len, [*rows, "model"]))
@@ -214,6 +225,11 @@ def describe(entries: Iterable[Completion]) -> list[str]:
     for name in sorted(rows, key=lambda name: (name == "all", name)):
         calls, failed, read, written, usd = rows[name]
         lines.append(f"{name:<{width}} {calls:>7.0f} {failed:>7.0f} {read:>12.0f} {written:>12.0f} {usd:>10.4f}")
+    if uncounted:
+        lines.append(
+            f"The server counted no tokens of {len(uncounted)} calls: they are not in these sums, and cost at most "
+            f"${sum(uncounted):.4f} more. The spending limit counts that."
+        )
     return lines
 
 

@@ -16,7 +16,7 @@ from hone.core.errors import on_failure
 from hone.llm.cost import Tariff, find_tariff, most_usd
 from hone.llm.ledger import Ledger
 from hone.llm.provider import Provider, Reply, StoppedError
-from hone.llm.retry import Gate, Waits, ask_with_retries
+from hone.llm.retry import Asking, Gate, Waits, ask_with_retries
 from hone.llm.spending import Budget
 from hone.records import Completion, FailedAttempt, LLMRequest
 
@@ -32,9 +32,7 @@ class Session:
     ledger: Ledger
     budget: Budget
     llm: LLM
-    waits: Waits
-    gate: Gate
-    stop: threading.Event
+    asking: Asking
 
     def answer(self, request: LLMRequest, *, wait: bool) -> Completion | None:
         """The ledger's answer to `request`, asked for where there is none yet.
@@ -42,25 +40,20 @@ class Session:
         None where another process is asking it and `wait` is not set. The order is what keeps the promises: claim,
         look again, price, disk space, budget, and only then send.
         """
-        tariff = find_tariff(request, self.llm.prices)
-        with self.ledger.claim(request.key, self.stop, wait=wait) as held:
+        tariff, stop = find_tariff(request, self.llm.prices), self.asking.stop
+        with self.ledger.claim(request.key, stop, wait=wait) as held:
             found = self.ledger.get(request.key)
             if found is not None or not held:
                 return found
             with self.ledger.slot(request) as slot:
-                self.budget.reserve(request.key, most_usd(request, tariff), self.stop)
+                self.budget.reserve(request.key, most_usd(request, tariff), stop)
                 with on_failure(lambda: self.budget.release(request.key)):
-                    reply, failed = ask_with_retries(
-                        self.provider,
-                        request,
-                        max_attempts=self.llm.max_attempts,
-                        waits=self.waits,
-                        gate=self.gate,
-                        stop=self.stop,
-                    )
+                    reply, failed = ask_with_retries(self.provider, request, self.asking)
                 completion = completed(request, reply, tariff, failed)
                 self.budget.keep(completion, slot)
-                return completion
+        if completion.refusal:
+            self.asking.notes.refused(completion, str(self.ledger.path(completion.key)))
+        return completion
 
 
 def completed(
@@ -71,7 +64,8 @@ def completed(
     *,
     batch: bool = False,
 ) -> Completion:
-    """The record of an answered request, with its cost."""
+    """The record of an answered request, with its cost: the most that it can be where tokens are not counted."""
+    source = tariff.source(batch=batch)
     return Completion(
         key=request.key,
         request=request,
@@ -79,10 +73,11 @@ def completed(
         finish_reason=reply.finish_reason,
         model_returned=reply.model_returned,
         usage=reply.usage,
-        cost_usd=tariff.cost_usd(reply.usage, batch=batch),
-        price_source=tariff.source(batch=batch),
+        cost_usd=tariff.cost_usd(reply.usage, batch=batch) if reply.usage else most_usd(request, tariff, reply),
+        price_source=source if reply.usage else f"{source}, at most: tokens not counted",
         latency_s=reply.latency_s,
         failed_attempts=failed,
+        refusal=reply.refusal,
         created_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
     )
 
@@ -109,9 +104,7 @@ def ask_all(
         ledger=ledger,
         budget=Budget(ledger, llm.spending_limit_usd),
         llm=llm,
-        waits=waits or Waits(),
-        gate=Gate(llm.concurrency, stop),
-        stop=stop,
+        asking=Asking(llm.max_attempts, waits or Waits(), Gate(llm.concurrency, stop), stop),
     )
     answers: dict[str, Completion] = {}
     with _progress(len(requests), progress) as tick:
@@ -129,7 +122,7 @@ def _run(session: Session, requests: Sequence[LLMRequest], *, wait: bool) -> Ite
     """Results as they come; raises the first error once all that is in flight has ended."""
     with ThreadPoolExecutor(session.llm.concurrency, thread_name_prefix="llm") as pool:
         futures = [pool.submit(session.answer, request, wait=wait) for request in requests]
-        with on_failure(lambda: pool.shutdown(wait=False, cancel_futures=True)), on_failure(session.stop.set):
+        with on_failure(lambda: pool.shutdown(wait=False, cancel_futures=True)), on_failure(session.asking.stop.set):
             try:
                 for future in as_completed(futures):
                     # A thread that only stopped is not an error of its own: the one that it stopped for follows.

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from hone.config.llm import LLM
 from hone.core.errors import ProviderError, closest
-from hone.records import LLMRequest
+from hone.records import LLMRequest, Prompt, Sampling
+from hone.records.answer import ADDRESSED
 
 OPENAI_URL = "https://api.openai.com/v1"
 FORMS = "write openai/<model>, openai-api/<service>/<model> or recorded/<transcript>"
@@ -30,6 +31,23 @@ class Target:
     key_variable: str
     """Environment variable that holds the key; empty for a transcript."""
 
+    @property
+    def keyed_url(self) -> str:
+        """The address where it is part of the ledger's key; of a service its name is."""
+        return self.base_url if self.provider in ADDRESSED else ""
+
+    def request(self, prompt: Prompt, sample: int, sampling: Sampling) -> LLMRequest:
+        """What is sent for a sample of a prompt."""
+        return LLMRequest(
+            provider=self.provider,
+            base_url=self.base_url,
+            model=self.model,
+            messages=prompt.messages,
+            sampling=sampling,
+            sample=sample,
+            repeat=prompt.repeat,
+        )
+
 
 def environment(folder: Path | None = None) -> Mapping[str, str]:
     """The environment, completed by `.env` of the working directory; what is set in the environment wins.
@@ -49,8 +67,9 @@ def parse_model(name: str, llm: LLM, env: Mapping[str, str] | None = None) -> Ta
     if provider == "recorded" and rest:
         return Target(name, "recorded", "", rest, "")
     if provider == "openai" and rest:
-        url = env.get("OPENAI_BASE_URL") or OPENAI_URL
-        return Target(name, "openai", _checked_url(url, "OPENAI_BASE_URL"), rest, "OPENAI_API_KEY")
+        url = llm.base_url or env.get("OPENAI_BASE_URL") or OPENAI_URL
+        where = "llm.base_url" if llm.base_url else "OPENAI_BASE_URL"
+        return Target(name, "openai", _checked_url(url, where), rest, "OPENAI_API_KEY")
     service, _, remote = rest.partition("/")
     if provider != "openai-api" or not service or not remote:
         raise ProviderError("not a model's name", where=name, remedy=FORMS)
@@ -61,15 +80,16 @@ def _service(name: str, service: str, remote: str, llm: LLM, env: Mapping[str, s
     if service in ("openai", "recorded"):
         raise ProviderError(f"'{service}' cannot be the name of a service", where=name, remedy=FORMS)
     variable = service.upper().replace("-", "_")
-    url = env.get(f"{variable}_BASE_URL") or llm.services.get(service, "")
+    url = llm.base_url or env.get(f"{variable}_BASE_URL") or llm.services.get(service, "")
     if not url:
         hint = closest(service, llm.services)
         raise ProviderError(
             f"service '{service}' has no address{hint}",
             where=name,
-            remedy=f"set llm.services.{service} in the config, or {variable}_BASE_URL in the environment or .env",
+            remedy=f"set llm.services.{service} in the config, or {variable}_BASE_URL in the environment or .env; for "
+            "one run: hone run --model-base-url http://<host>:<port>/v1",
         )
-    where = f"{variable}_BASE_URL or llm.services.{service}"
+    where = "llm.base_url" if llm.base_url else f"{variable}_BASE_URL or llm.services.{service}"
     return Target(name, service, _checked_url(url, where), remote, f"{variable}_API_KEY")
 
 

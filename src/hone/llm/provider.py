@@ -12,14 +12,23 @@ from hone.records import LLMRequest, Usage
 class Reply:
     """What came back for one request.
 
-    An empty `response` with finish_reason `length` is an answer: the model spent its tokens on reasoning.
+    An empty `response` with finish_reason `length` is an answer: the model spent its tokens on reasoning. One with a
+    `refusal` is none.
     """
 
     response: str
     finish_reason: str
     model_returned: str
-    usage: Usage
+    usage: Usage | None
+    """None where the server did not count the tokens."""
     latency_s: float
+    refusal: str = ""
+    """The server's words where it refused the prompt: there is no answer."""
+
+
+def refused(said: str, latency_s: float) -> Reply:
+    """What stands for the answer to a prompt that the server refused."""
+    return Reply("", "refused", "", None, latency_s, said)
 
 
 class Provider(Protocol):

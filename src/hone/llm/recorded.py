@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from pydantic import Field
+
 from hone.core.errors import ProviderError, RecordError, closest
 from hone.core.files import read_records
 from hone.llm.names import Target
-from hone.records import Answer, Completion, LLMRequest, Prompt, Sampling, Usage, Versioned
+from hone.records import Answer, Completion, Prompt, Sampling, Usage, Versioned
 
 PRICE_SOURCE = "recorded"
 PROBLEM = re.compile(r"([^/]+)/level(\d+)/(\d+)")
@@ -27,11 +29,14 @@ class RecordedAnswer(Versioned):
     """Of the prompt that it answered; another digest on replay marks the answer, and does not stop it."""
     response: str
     finish_reason: str = "stop"
+    refusal: str = Field("", exclude_if=lambda value: not value)
+    """The server's words where it refused the prompt."""
     model_label: str
     """Who wrote it, in words."""
     planted: str = ""
     """The flaw that was put in on purpose, empty where there is none."""
-    usage: Usage = Usage()
+    usage: Usage | None = Usage()
+    """Absent where the server did not count; all 0 where nobody did."""
     recorded_at: str = "1970-01-01T00:00:00Z"
     """UTC, ISO 8601; the epoch where it is not known. Fixed, so that a replay gives the same bytes each time."""
 
@@ -126,14 +131,7 @@ def read_transcript(name: str, folder: Path) -> Transcript:
 def replay(prompt: Prompt, sample: int, transcript: Transcript, target: Target, sampling: Sampling) -> Answer:
     """The recorded answer in its place, free of charge; raises ProviderError as Transcript.find does."""
     row = transcript.find(prompt, sample)
-    request = LLMRequest(
-        provider=target.provider,
-        base_url=target.base_url,
-        model=target.model,
-        messages=prompt.messages,
-        sampling=sampling,
-        sample=sample,
-    )
+    request = target.request(prompt, sample, sampling)
     completion = Completion(
         key=request.key,
         request=request,
@@ -144,6 +142,7 @@ def replay(prompt: Prompt, sample: int, transcript: Transcript, target: Target, 
         cost_usd=0.0,
         price_source=PRICE_SOURCE,
         latency_s=0.0,
+        refusal=row.refusal,
         created_at=row.recorded_at,
     )
     return Answer(

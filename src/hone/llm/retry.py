@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from hone.core.errors import ProviderError
 from hone.llm.provider import Provider, Reply, StoppedError, TransientError
-from hone.records import FailedAttempt, LLMRequest
+from hone.records import Completion, FailedAttempt, LLMRequest
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,10 @@ class Waits:
     """Upper end of the first random wait; it doubles with every try."""
     longest_s: float = 60.0
     pause_s: float = 1.0
-    """After a 429 or 5xx without Retry-After no request of the process goes out for so long."""
+    """After a 429 or 5xx without Retry-After no request of the process goes out for so long. It doubles with every 429
+    that follows without an answer between them, up to `longest_s`: a limit may be one per minute."""
+    limited_s: float = 900.0
+    """A server that answers nothing but 429 for so long ends the run."""
     longest_server_s: float = 900.0
     """A server that asks for more ends the run: the same command goes on later."""
 
@@ -60,6 +64,8 @@ class Gate:
         self._full = width
         self._active = 0
         self._streak = 0
+        self._bursts = 0
+        self._limited_since_s: float | None = None
         self._open_at_s = 0.0
         self._stop = stop
         self._changed = threading.Condition()
@@ -87,75 +93,147 @@ class Gate:
         """Close the gate as the failure asks: for 429 and 5xx until the server's time, or briefly; for 429 narrower."""
         if error.kind == "other":
             return
-        pause_s = waits.pause_s if error.wait_s is None else error.wait_s
         with self._changed:
             now_s = time.monotonic()
             self._streak = 0
-            if error.kind == "rate_limit" and now_s >= self._open_at_s:
-                self.width = max(1, self.width // 2)
+            growing_s = min(waits.pause_s * 2.0**self._bursts, waits.longest_s)
+            pause_s = growing_s if error.wait_s is None else error.wait_s
+            if error.kind == "rate_limit":
+                if self._limited_since_s is None:
+                    self._limited_since_s = now_s
+                if now_s >= self._open_at_s:
+                    self.width = max(1, self.width // 2)
+                    self._bursts += 1
             self._open_at_s = max(self._open_at_s, now_s + pause_s)
 
     def succeeded(self) -> None:
         """Count one success towards a wider gate."""
         with self._changed:
             self._streak += 1
+            self._bursts = 0
+            self._limited_since_s = None
             if self._streak >= self.width and self.width < self._full:
                 self._streak = 0
                 self.width += 1
                 self._changed.notify_all()
 
+    def limited_s(self) -> float:
+        """Seconds since the first 429 that no answer has followed; 0 without one."""
+        with self._changed:
+            return 0.0 if self._limited_since_s is None else time.monotonic() - self._limited_since_s
+
+
+class Notes:
+    """Says the first failure of each kind at once, because tries go on for minutes."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+        self._lock = threading.Lock()
+
+    def failed(self, error: TransientError, request: LLMRequest, going_on: str) -> None:
+        """A line on stderr, unless one of its kind was said: `connection`, `timeout`, `HTTP 429` …"""
+        kind = error.reason.partition(":")[0]
+        with self._lock:
+            if kind in self._said:
+                return
+            self._said.add(kind)
+        hint = "; is the server running there?" if kind == "connection" else ""
+        sys.stderr.write(f"note: {_where(request)}: {error.reason}{hint}; it is tried {going_on}\n")
+        sys.stderr.flush()
+
+    def refused(self, completion: Completion, entry: str) -> None:
+        """A line for each prompt that the server refused; `entry` is its place in the ledger."""
+        sys.stderr.write(
+            f"note: {_where(completion.request)}: refused a prompt, which counts as unanswered: {completion.refusal}\n"
+            f"  to have it asked again, delete {entry}\n"
+        )
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What all requests of a process share when they are tried again."""
+
+    max_attempts: int
+    waits: Waits
+    gate: Gate
+    stop: threading.Event
+    notes: Notes = field(default_factory=Notes)
+
 
 def ask_with_retries(
-    provider: Provider, request: LLMRequest, *, max_attempts: int, waits: Waits, gate: Gate, stop: threading.Event
+    provider: Provider, request: LLMRequest, asking: Asking
 ) -> tuple[Reply, tuple[FailedAttempt, ...]]:
     """Ask until answered; the failed tries come back with the reply, because retries shift a distribution.
 
-    Raises ProviderError after `max_attempts` tries or at once where no retry can help, StoppedError when `stop` is
-    set between tries.
+    Raises ProviderError after `max_attempts` tries, those not counted that ended with 429, after `waits.limited_s`
+    of nothing but 429, or at once where no retry can help; StoppedError when `stop` is set between tries.
     """
     import tenacity
 
-    failed: list[FailedAttempt] = []
+    waits, stop = asking.waits, asking.stop
+    failed: list[tuple[TransientError, float]] = []
     backoff = tenacity.wait_random_exponential(multiplier=waits.first_s, max=waits.longest_s)
 
     def wait_s(state: tenacity.RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        asked_s = error.wait_s if isinstance(error, TransientError) else None
-        return max(asked_s or 0.0, backoff(state))
+        return max(failed[-1][0].wait_s or 0.0, backoff(state))
+
+    def enough(_state: tenacity.RetryCallState) -> bool:
+        return stop.is_set() or sum(error.kind != "rate_limit" for error, _ in failed) >= asking.max_attempts
 
     retrying = tenacity.Retrying(
-        stop=tenacity.stop_after_attempt(max_attempts) | tenacity.stop_when_event_set(stop),
+        stop=enough,
         wait=wait_s,
         retry=tenacity.retry_if_exception_type(TransientError),
         sleep=tenacity.sleep_using_event(stop),
     )
     try:
-        return retrying(_try, provider, request, gate, waits, failed), tuple(failed)
+        reply = retrying(_try, provider, request, asking, failed)
     except tenacity.RetryError:
         if stop.is_set():
             raise StoppedError from None
-        reasons = "; ".join(attempt.reason for attempt in failed[-3:])
+        reasons = "; ".join(error.reason for error, _ in failed[-3:])
         raise ProviderError(
             f"no answer after {len(failed)} tries, the last ones: {reasons}",
-            where=f"{request.model} at {request.base_url}",
+            where=_where(request),
             remedy="what was answered is kept; run the same command again later, or raise llm.max_attempts",
         ) from None
+    return reply, tuple(FailedAttempt(reason=error.reason, seconds=seconds) for error, seconds in failed)
 
 
-def _try(provider: Provider, request: LLMRequest, gate: Gate, waits: Waits, failed: list[FailedAttempt]) -> Reply:
-    with gate.enter():
+def _try(provider: Provider, request: LLMRequest, asking: Asking, failed: list[tuple[TransientError, float]]) -> Reply:
+    with asking.gate.enter():
         started_s = time.monotonic()
         try:
             reply = provider.ask(request)
         except TransientError as error:
-            failed.append(FailedAttempt(reason=error.reason, seconds=time.monotonic() - started_s))
-            gate.failed(error, waits)
-            if error.wait_s is not None and error.wait_s > waits.longest_server_s:
-                raise ProviderError(
-                    f"the server asks to wait {error.wait_s:.0f} s ({error.reason})",
-                    where=f"{request.model} at {request.base_url}",
-                    remedy="what was answered is kept; run the same command again after that time",
-                ) from None
+            failed.append((error, time.monotonic() - started_s))
+            asking.gate.failed(error, asking.waits)
+            _raise_lasting(error, request, asking)
+            if error.kind == "rate_limit":
+                asking.notes.failed(error, request, f"for up to {asking.waits.limited_s / 60:.0f} minutes")
+            elif asking.max_attempts > 1:
+                asking.notes.failed(error, request, f"up to {asking.max_attempts} times in all")
             raise
-        gate.succeeded()
+        asking.gate.succeeded()
         return reply
+
+
+def _raise_lasting(error: TransientError, request: LLMRequest, asking: Asking) -> None:
+    """Raise ProviderError where the server wants more time than a run waits."""
+    waits, limited_s = asking.waits, asking.gate.limited_s()
+    if error.wait_s is not None and error.wait_s > waits.longest_server_s:
+        raise ProviderError(
+            f"the server asks to wait {error.wait_s:.0f} s ({error.reason})",
+            where=_where(request),
+            remedy="what was answered is kept; run the same command again after that time",
+        ) from None
+    if error.kind == "rate_limit" and limited_s > waits.limited_s:
+        raise ProviderError(
+            f"the server has answered nothing but 429 for {limited_s:.0f} s: {error.reason}",
+            where=_where(request),
+            remedy="what was answered is kept; run the same command again later, or with fewer --max-connections",
+        ) from None
+
+
+def _where(request: LLMRequest) -> str:
+    return f"{request.model} at {request.base_url}"

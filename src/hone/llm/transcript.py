@@ -19,6 +19,7 @@ def record(answers: Iterable[Answer]) -> list[RecordedAnswer]:
             prompt_digest=answer.prompt_digest,
             response=answer.completion.response,
             finish_reason=answer.completion.finish_reason,
+            refusal=answer.completion.refusal,
             model_label=answer.completion.model_returned,
             usage=answer.completion.usage,
             recorded_at=answer.completion.created_at,

@@ -27,7 +27,7 @@ def body_of(request: LLMRequest) -> dict[str, Any]:
 
 
 def parse_body(content: bytes, latency_s: float) -> Reply:
-    """Bytes of a response to a Reply; raises TransientError where they are not a complete answer with its usage."""
+    """Bytes of a response to a Reply; raises TransientError where they are not a complete answer."""
     try:
         body = json.loads(content)
     except ValueError as error:
@@ -53,24 +53,28 @@ def reply_of(body: Any, latency_s: float) -> Reply:
     return Reply(_encodable(text), reason, model if isinstance(model, str) else "", _usage(body), latency_s)
 
 
-def _usage(body: dict[str, Any]) -> Usage:
+def _usage(body: dict[str, Any]) -> Usage | None:
+    """The server's counts; None where it sent none that can be read: the answer may be paid for all the same.
+
+    No prompt has 0 tokens: LiteLLM writes zeros where the server behind it counts nothing.
+    """
     usage = body.get("usage")
     if not isinstance(usage, dict):
-        raise TransientError("malformed body: no usage")
+        return None
+    read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    if not read or written is None:
+        return None
     return Usage(
-        input_tokens=_count(usage, "prompt_tokens"),
-        cached_input_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens", 0),
-        output_tokens=_count(usage, "completion_tokens"),
-        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens", 0),
+        input_tokens=read,
+        cached_input_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens") or 0,
+        output_tokens=written,
+        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens") or 0,
     )
 
 
-def _count(counts: Any, name: str, absent: int | None = None) -> int:
+def _count(counts: Any, name: str) -> int | None:
     value = counts.get(name) if isinstance(counts, dict) else None
-    value = absent if value is None else value
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise TransientError(f"malformed body: usage.{name} is {value!r}")
-    return value
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _encodable(text: str) -> str:

@@ -82,8 +82,10 @@ def candidates(
     rows: list[Candidate] = []
     solutions: dict[str, Solution] = {}
     for answer in answers:
-        solution, problem = None, ""
+        solution, problem, refusal = None, "", answer.completion.refusal
         try:
+            if refusal:
+                raise NoSolution(f"unanswered: {refusal}")
             solution = Solution(
                 definition=answer.definition,
                 language=language,
@@ -105,6 +107,7 @@ def candidates(
                 completion_key=answer.completion.key,
                 solution=solution.id if solution else None,
                 problem=problem,
+                unanswered=bool(refusal),
             )
         )
     return rows, [solutions[key] for key in sorted(solutions)]

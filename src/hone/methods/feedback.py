@@ -13,6 +13,9 @@ LOG_LIMIT = 4000
 TIMEOUT_SENTENCE = "It took too long and was stopped."
 """One fixed sentence, as in the paper's multi-turn protocol."""
 
+UNANSWERED = "the question had no answer"
+"""One fixed phrase: what a server says of a refused prompt may differ each time."""
+
 VERDICTS = {
     Status.LOAD_ERROR: "It could not be loaded.",
     Status.RUNTIME_ERROR: "It was built, but failed while running.",
@@ -44,6 +47,8 @@ def previous_answer(
     feedback: Collection[Feedback],
 ) -> Previous:
     """Collect what the experiment's feedback allows the model to see."""
+    if candidate.unanswered:
+        return Previous(problem=UNANSWERED)
     if solution is None:
         return Previous(problem=candidate.problem)
     execution = _execution(build, trace) if "execution" in feedback else ""

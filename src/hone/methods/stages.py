@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,10 +45,12 @@ def render_next(
     solutions: Path,
     builds: Path,
     traces: Path,
+    earlier: Iterable[Path],
     output: Path,
 ) -> None:
     """Prompts of a later turn of a batch: one for each sample, with what became of its last answer.
 
+    `earlier` are the candidates of the turns before the last: a prompt that one of them answered is asked anew.
     A sample whose last kernel could not be judged has no prompt; MachineError when none could be judged.
     """
     shown = group(read_all(workloads, Workload))
@@ -57,6 +60,7 @@ def render_next(
     built = {item.solution: item for item in read_records(builds, Build)}
     judged = _telling(read_records(traces, Trace), shown)
     rows = read_records(candidates, Candidate)
+    asked = Counter((row.definition, row.sample, row.prompt_digest) for row in [*read_all(earlier, Candidate), *rows])
     answerable = [row for row in rows if row.solution is None or judged[row.solution].status.resolved]
     if rows and not answerable:
         reason = judged[rows[0].solution or ""].detail
@@ -67,7 +71,8 @@ def render_next(
     for row in answerable:
         key = row.solution or ""
         previous = previous_answer(row, by_id.get(key), built.get(key), judged.get(key), experiment.feedback)
-        prompts.append(renderer.next(known[row.definition], turn, row.sample, previous))
+        prompt = renderer.next(known[row.definition], turn, row.sample, previous)
+        prompts.append(prompt.model_copy(update={"repeat": asked[row.definition, row.sample, prompt.digest]}))
     write_records(output, prompts)
 
 

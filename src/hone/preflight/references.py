@@ -12,6 +12,7 @@ from hone.config.graphs import PublishedGraph
 from hone.config.settings import ASTRA, UNPROMPTED, Settings, load
 from hone.config.trainings import OPERATORS
 from hone.core.errors import ConfigError, closest, located
+from hone.llm.names import parse_model
 from hone.llm.recorded import read_transcript, transcript_path
 from hone.machine.hardware import gpu
 from hone.methods.files import check_files
@@ -32,7 +33,7 @@ def read_checked(path: Path) -> Settings:
 
 
 def check_references(settings: Settings) -> None:
-    """Folders, transcripts, their rounds, GPUs, published experiments, solutions and operators of trainings exist.
+    """Folders, addresses, transcripts and rounds, GPUs, published experiments, solutions and operators are there.
 
     Raises ConfigError or ProviderError with the nearest name or what is there, RecordError for a damaged transcript.
     """
@@ -44,12 +45,9 @@ def check_references(settings: Settings) -> None:
         with located("gpu"):
             gpu(settings.gpu)
     for name, experiment in settings.experiments.items():
-        for model in experiment.models:
-            if model.startswith("recorded/") and experiment.method not in UNPROMPTED:
-                with located(f"experiments.{name}.models"):
-                    transcript_path(model.removeprefix("recorded/"), Path(settings.paths.recorded))
-                if experiment.method in ASTRA:
-                    _check_rounds(settings, name, model.removeprefix("recorded/"))
+        if experiment.method not in UNPROMPTED:
+            for model in experiment.models:
+                _check_model(settings, name, model)
         if experiment.hardware:
             with located(f"experiments.{name}.hardware"):
                 gpu(experiment.hardware)
@@ -73,6 +71,17 @@ def _folders(settings: Settings) -> Iterator[tuple[str, str]]:
     for name, graph in settings.graphs.items():
         if isinstance(graph, PublishedGraph) and graph.raw_dir is not None:
             yield f"graphs.{name}.raw_dir", graph.raw_dir
+
+
+def _check_model(settings: Settings, name: str, model: str) -> None:
+    """A model's service has an address, in the config or the environment; a transcript is there with its rounds."""
+    with located(f"experiments.{name}.models"):
+        target = parse_model(model, settings.llm)
+        if target.provider != "recorded":
+            return
+        transcript_path(target.model, Path(settings.paths.recorded))
+    if settings.experiments[name].method in ASTRA:
+        _check_rounds(settings, name, target.model)
 
 
 def _check_rounds(settings: Settings, name: str, transcript: str) -> None:

@@ -26,6 +26,8 @@ class Prompt(Versioned):
     samples: tuple[int, ...]
     """The sample indices that are asked with exactly these messages."""
     messages: tuple[Message, ...]
+    repeat: int = Field(0, exclude_if=lambda value: value == 0)
+    """How many earlier turns of the sample had the same messages: each is asked anew."""
 
     @property
     def digest(self) -> str:
@@ -43,6 +45,10 @@ class Sampling(Record):
     seed: int | None = None
 
 
+ADDRESSED = ("openai", "recorded")
+"""Providers whose address is part of the ledger's key: they are no service that the user has named."""
+
+
 class LLMRequest(Record):
     """One request to a model; its digest is the ledger's key."""
 
@@ -54,11 +60,18 @@ class LLMRequest(Record):
     sampling: Sampling
     sample: int
     """Index among repeated samples of the same prompt."""
+    repeat: int = Field(0, exclude_if=lambda value: value == 0)
+    """How many earlier turns of the sample had the same messages."""
 
     @property
     def key(self) -> str:
-        """Digest of the whole request."""
-        return digest(self.model_dump(mode="json"))
+        """Digest of the request. Of a service the name counts and not the address, which may change."""
+        return digest(self.model_dump(mode="json", exclude=None if self.provider in ADDRESSED else {"base_url"}))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The key, and the one that the ledger had before: with the address of a service."""
+        return tuple(dict.fromkeys((self.key, digest(self.model_dump(mode="json")))))
 
 
 class Usage(Record):
@@ -86,14 +99,23 @@ class Completion(Versioned):
     response: str
     finish_reason: str
     model_returned: str
-    usage: Usage
+    usage: Usage | None
+    """Absent where the server did not count the tokens."""
     cost_usd: float
+    """Where the tokens are not counted, the most that the answer can have cost: the spending limit counts that."""
     price_source: str
     """What the cost was computed with, such as `genai-prices 0.2.3` or the config's own price."""
     latency_s: float
     failed_attempts: tuple[FailedAttempt, ...] = ()
+    refusal: str = Field("", exclude_if=lambda value: not value)
+    """The server's words where it refused this prompt, filtered or too long: there is no answer."""
     created_at: str
     """UTC, ISO 8601."""
+
+    @property
+    def known_cost_usd(self) -> float | None:
+        """What it cost; None where nobody knows. What can cost nothing at most costs nothing."""
+        return self.cost_usd if self.usage is not None or self.cost_usd == 0 else None
 
 
 class Answer(Versioned):

@@ -46,6 +46,8 @@ class Candidate(Versioned):
     """Id of the solution, absent when the answer had no usable code."""
     problem: str = ""
     """Why there is no solution: `no code block`, `answer is not UTF-8 text`, …"""
+    unanswered: bool = Field(False, exclude_if=lambda value: not value)
+    """There was no answer: the server refused the prompt."""
     label: str = ""
     """Name of the file that the solution was read from; empty where a model wrote it."""
 

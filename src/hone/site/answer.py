@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hone.analysis.frames import NO_CODE, Place
+from hone.analysis.frames import NO_CODE, UNANSWERED, Place
 from hone.config.settings import ASTRA
 from hone.records import Definition, Finding, Language, Solution, Trace, digest
 from hone.site.entries import Entry
@@ -179,6 +179,8 @@ def said(status: str) -> str:
     """A verdict in a sentence."""
     if status == NO_CODE:
         return "The reply holds no code that could be used."
+    if status == UNANSWERED:
+        return "The server refused the prompt: there is no reply."
     found = {str(known): text for known, text in STATUSES.items()}
     return found.get(status, "There is no verdict: the answer or its judging is lost.")
 

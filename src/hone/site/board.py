@@ -45,7 +45,7 @@ def variant(frame: pd.DataFrame, clock: Clock, rule: Rule) -> pd.DataFrame:
         known = frame["status_as_published"] != ""
         changed["correct"] = frame["status_as_published"] == str(Status.PASSED)
         # Without code there is nothing to judge: both rules say so.
-        changed["resolved"] = known | (frame["category"].isin(["no_code", "compiler", "python"]))
+        changed["resolved"] = known | (frame["category"].isin(["no_code", "unanswered", "compiler", "python"]))
     return changed
 
 

@@ -85,6 +85,8 @@ def _calls(work: Work, settings: Settings, rates: Rates) -> Estimate:
     else:
         found.basis.append("no call measured")
         found.output_bound_usd = _bound(pending, settings, tariff, batch) if tariff else 0.0
+    if uncounted := rates.uncounted(work.model):
+        found.basis.append(f"{uncounted:,} without token counts")
     if tariff is None:
         found.basis.append(f"no price: set llm.prices.{work.model}")
     else:

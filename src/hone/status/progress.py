@@ -13,7 +13,7 @@ from hone.config.trainings import TrainingKey
 from hone.file_map import FileMap, Kinds, Questions, Shard
 from hone.llm.ledger import Ledger
 from hone.llm.names import Target, parse_model
-from hone.records import LLMRequest, Prompt
+from hone.records import Prompt
 from hone.sources.solution_files import source_files
 from hone.status.reading import (
     ArchivedView,
@@ -100,15 +100,11 @@ def _count_asked(
             if target.provider == "recorded":
                 work.pending[asked.shard.experiment] += 1
                 continue
-            request = LLMRequest(
-                provider=target.provider, base_url=target.base_url, model=target.model, messages=prompt.messages,
-                sampling=sampling, sample=sample,
-            )  # fmt: skip
-            key = request.key
-            if ledger.path(key).exists():
+            request = target.request(prompt, sample, sampling)
+            if ledger.has(request):
                 work.done += 1
-            elif key not in waiting:
-                waiting.add(key)
+            elif request.key not in waiting:
+                waiting.add(request.key)
                 work.pending[asked.shard.experiment] += 1
 
 

@@ -51,21 +51,26 @@ class Mean:
 
 @dataclass
 class Tokens:
-    """Tokens of a number of calls."""
+    """Tokens of a number of calls, as far as their servers counted them."""
 
     input: Mean = field(default_factory=Mean)
     cached: Mean = field(default_factory=Mean)
     output: Mean = field(default_factory=Mean)
+    uncounted: int = 0
+    """Calls whose tokens nobody counted: in no mean."""
 
-    def add(self, usage: Usage) -> None:
+    def add(self, usage: Usage | None) -> None:
         """One more call."""
+        if usage is None:
+            self.uncounted += 1
+            return
         self.input.add(usage.input_tokens)
         self.cached.add(usage.cached_input_tokens)
         self.output.add(usage.output_tokens)
 
     @property
     def n(self) -> int:
-        """Calls."""
+        """Calls whose tokens are known."""
         return self.input.n
 
     @property
@@ -96,11 +101,19 @@ class Rates:
     def tokens(self, experiment: str, model: str) -> Tokens | None:
         """Of a call: of this experiment, else of all experiments with the model, else of the ledger."""
         for name in (experiment, "*"):
-            if (name, model) not in self._tokens:
-                self._tokens[name, model] = self._answers(name, model)
-            if self._tokens[name, model].n:
-                return self._tokens[name, model]
-        return self._ledger().get(model)
+            if (found := self._in_results(name, model)).n:
+                return found
+        known = self._ledger().get(model)
+        return known if known is not None and known.n else None
+
+    def uncounted(self, model: str) -> int:
+        """Calls of the model in results/, whichever the run, whose tokens nobody counted."""
+        return self._in_results("*", model).uncounted
+
+    def _in_results(self, experiment: str, model: str) -> Tokens:
+        if (experiment, model) not in self._tokens:
+            self._tokens[experiment, model] = self._answers(experiment, model)
+        return self._tokens[experiment, model]
 
     def build(self, experiment: str, others: Sequence[str]) -> Mean | None:
         """Seconds of a build: of this experiment, else over the `others` named."""

@@ -50,7 +50,7 @@ class SolutionView(BaseModel):
 class CompletionView(BaseModel):
     """Of a Completion."""
 
-    usage: Usage
+    usage: Usage | None
 
 
 class AnswerView(BaseModel):

@@ -138,7 +138,7 @@ def _row(astra: Astra, run: Pair, reference: Pair, pairs: Sequence[tuple[Outcome
         written=sum(version.solution is not None for item in own for version in item.trajectory.versions[1:]),
         **options,
         calls=len(answers),
-        cost_usd=sum(item.completion.cost_usd for item in answers),
+        cost_usd=sum(EMPTY if (cost := item.completion.known_cost_usd) is None else cost for item in answers),
         **astra.mean(own),
         **_gain(astra, pairs),
         **astra.provenance(trace for outcome in own for trace in outcome.traces),

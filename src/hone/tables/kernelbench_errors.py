@@ -25,7 +25,7 @@ KINDS = {
     "wrong": ("value", "shape"),
     "not_built": ("compiler", "python"),
     "crashed": ("runtime", "memory", "timeout"),
-    "without": ("no_code", "unresolved"),
+    "without": ("no_code", "unanswered", "unresolved"),
 }
 """Column of the page -> the categories that it adds up."""
 
@@ -37,7 +37,7 @@ class Row(TableRow):
     model: columns.LanguageModel
     level: columns.Level
     category: str
-    """Outcome, as in the paper's Figure 2, with no_code, timeout and unresolved kept apart."""
+    """Outcome, as in the paper's Figure 2, with no_code, unanswered, timeout and unresolved kept apart."""
     count: int
     """Number of answers."""
     turn: columns.Turn
@@ -142,7 +142,7 @@ TABLE = RunTable(
         "wrong": "Wrong values or shape",
         "not_built": "Not built or loaded",
         "crashed": "Crashed or too slow",
-        "without": "No code or verdict",
+        "without": "No answer, code or verdict",
     },
     figures=(Figure("kernelbench_errors", "Outcomes of the answers", figure),),
 )

@@ -33,11 +33,15 @@ class Row(TableRow):
     output_tokens: float = EMPTY
     """Tokens received, reasoning included."""
     cost_usd: float = EMPTY
-    """US dollars; empty, like the tokens, where a transcript has no counts."""
+    """US dollars; empty, like the tokens, where no call has counts."""
     cached_input_tokens: float = EMPTY
     """Tokens of the input that the server had cached."""
     reasoning_tokens: float = EMPTY
     """Tokens of the output that were reasoning."""
+    uncounted_calls: int
+    """Calls whose server did not count the tokens: they are not in the sums of tokens and dollars."""
+    unanswered_calls: int
+    """Calls whose prompt the server refused, filtered or too long."""
     failed_attempts: int
     """Tries that gave no usable answer."""
     prompt_differs: columns.PromptsDiffer
@@ -67,8 +71,9 @@ def rows(run: Run) -> list[Row]:
 
 def _row(answers: Sequence[Answer], own: Sequence[Answer], provenance: dict[str, str]) -> Row:
     """`own` are the answers that no earlier row counts; where all of their tokens are 0, nobody counted them."""
-    counts: dict[str, float] = {name: sum(getattr(item.completion.usage, name) for item in own) for name in TOKENS}
-    counts["cost_usd"] = sum(item.completion.cost_usd for item in own)
+    used = [item.completion.usage for item in own if item.completion.usage is not None]
+    counts: dict[str, float] = {name: sum(getattr(usage, name) for usage in used) for name in TOKENS}
+    counts["cost_usd"] = sum(item.completion.known_cost_usd or 0.0 for item in own)
     if own and not any(counts.values()):
         counts = dict.fromkeys(COUNTED, EMPTY)
     return Row(
@@ -76,6 +81,8 @@ def _row(answers: Sequence[Answer], own: Sequence[Answer], provenance: dict[str,
         model=answers[0].model,
         calls=len(own),
         shared_calls=len(answers) - len(own),
+        uncounted_calls=len(own) - len(used),
+        unanswered_calls=sum(bool(item.completion.refusal) for item in own),
         failed_attempts=sum(len(item.completion.failed_attempts) for item in own),
         prompt_differs=sum(item.prompt_differs for item in answers),
         price_source=joined(item.completion.price_source for item in answers),
@@ -85,14 +92,16 @@ def _row(answers: Sequence[Answer], own: Sequence[Answer], provenance: dict[str,
 
 
 def finding(rows: Sequence[Row]) -> str:
-    """Calls and dollars of the run."""
-    calls = sum(row.calls for row in rows)
+    """Calls and dollars of the run, and what is not in them."""
+    calls, uncounted = (sum(getattr(row, name) for row in rows) for name in ("calls", "uncounted_calls"))
+    missing = f" The server counted no tokens of {plural(uncounted, 'call')}: they are not in these sums."
     paid = [row for row in rows if is_known(row.cost_usd)]
-    if not paid:
+    if not paid and not uncounted:
         return f"{plural(calls, 'answer')} came from recorded transcripts; nothing was paid for."
     dollars = sum(row.cost_usd for row in paid)
     tokens = sum(row.input_tokens + row.output_tokens for row in paid)
-    return f"{plural(calls, 'call')} of language models: {tokens:,.0f} tokens counted, {dollars:.2f} US dollars."
+    said = f"{plural(calls, 'call')} of language models: {tokens:,.0f} tokens counted, {dollars:.2f} US dollars."
+    return said + (missing if uncounted else "")
 
 
 def figure(table: pd.DataFrame) -> Drawn:
@@ -107,7 +116,7 @@ TABLE = RunTable(
     title="LLM calls, tokens and cost",
     caption=(
         "Calls of language models with their tokens and dollars, by experiment and model. A call that serves several "
-        "experiments is counted once. Replayed transcripts cost nothing; where they have no token counts, tokens and "
+        "experiments is counted once. Replayed transcripts cost nothing; where nobody counted tokens, tokens and "
         "dollars are empty, and the figure leaves them out."
     ),
     category="Cost",
@@ -121,6 +130,7 @@ TABLE = RunTable(
         "input_tokens": "Input tokens",
         "output_tokens": "Output tokens",
         "cost_usd": "Cost (US $)",
+        "uncounted_calls": "Calls without counts",
     },
     figures=(Figure("llm_cost", "Cost of the language models", figure),),
 )

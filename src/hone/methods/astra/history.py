@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from pydantic import Field
+
 from hone.config.settings import Rounds
 from hone.records import Build, Candidate, Definition, Solution, Trace, Versioned, Workload
 from hone.selection.rank import credited_speedup, fastest, mean_speedup
@@ -29,13 +31,16 @@ class Attempt(Versioned):
     """Id of the solution, absent when the answer had no usable code."""
     problem: str = ""
     """Why there is no solution."""
+    unanswered: bool = Field(False, exclude_if=lambda value: not value)
+    """The server refused the prompt."""
 
 
 def attempts_of(candidates: Iterable[Candidate]) -> list[Attempt]:
     """One attempt for each candidate."""
     return [
         Attempt(
-            definition=row.definition, turn=row.turn, sample=row.sample, solution=row.solution, problem=row.problem
+            definition=row.definition, turn=row.turn, sample=row.sample, solution=row.solution, problem=row.problem,
+            unanswered=row.unanswered,
         )
         for row in candidates
     ]  # fmt: skip

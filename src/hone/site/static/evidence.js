@@ -8,7 +8,7 @@
   // A number leads to the records that it comes from.
   const jump = (number, text) => h("button", { type: "button", title: "Show its records", onclick: () => document.getElementById("records").scrollIntoView({ behavior: "smooth" }) }, h("strong", {}, number), text);
 
-  hone.categoryOf = (status) => ({ passed: "correct", not_judged: "unresolved", machine_error: "unresolved", missing: "unresolved", no_code: "no_code" }[status] || "wrong");
+  hone.categoryOf = (status) => ({ passed: "correct", not_judged: "unresolved", machine_error: "unresolved", missing: "unresolved", no_code: "no_code", unanswered: "unanswered" }[status] || "wrong");
 
   hone.summary = (answer) => {
     const speeds = Object.entries(answer.speeds);
@@ -107,8 +107,9 @@
       const prompt = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
       section.append(h("article", { class: "talk" },
         h("h3", {}, `Role ${item.record.role}`, item.record.prompt_differs ? h("span", { class: "badge unresolved" }, "prompt differs") : null),
-        h("p", { class: "quiet" }, [`${completion.model_returned || completion.request.model}`, `${usage.input_tokens.toLocaleString("en")} tokens in`, `${usage.output_tokens.toLocaleString("en")} out`,
-          usage.reasoning_tokens ? `${usage.reasoning_tokens.toLocaleString("en")} of them reasoning` : "", `$${completion.cost_usd.toFixed(4)}`, `${hone.number(completion.latency_s)} s`, `ended by ${completion.finish_reason}`, completion.created_at].filter(Boolean).join(" · ")),
+        h("p", { class: "quiet" }, [`${completion.model_returned || completion.request.model}`, ...(usage ? [`${usage.input_tokens.toLocaleString("en")} tokens in`, `${usage.output_tokens.toLocaleString("en")} out`] : ["tokens not counted by the server"]),
+          usage && usage.reasoning_tokens ? `${usage.reasoning_tokens.toLocaleString("en")} of them reasoning` : "", `${usage ? "" : "at most "}$${completion.cost_usd.toFixed(4)}`, `${hone.number(completion.latency_s)} s`, `ended by ${completion.finish_reason}`, completion.created_at].filter(Boolean).join(" · ")),
+        completion.refusal ? h("p", {}, `The server refused the prompt: ${completion.refusal}`) : null,
         hone.details("Prompt", () => {
           hone.load(item.prompt).then((messages) => prompt.replaceChildren(...messages.map((message) => h("div", {}, h("h4", {}, message.role), hone.long(message.content, { lines: 80, label: `Prompt: ${message.role}` })))));
           return prompt;
