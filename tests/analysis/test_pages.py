@@ -82,6 +82,9 @@ def test_the_single_agent_s_own_words_and_the_lost_versions(tmp_path):
     assert "Why, in the words of the role `single`:\n\n```text\nI unrolled the loop.\n```" in text
     assert "- no kernel, no_code: no code block" in text
     assert "- no kernel, missing: no candidate" in text
+    refused = {"unanswered": True, "problem": "unanswered: HTTP 400: no"}
+    kit.candidates[-1] = kit.candidates[-1].model_copy(update=refused)
+    assert "- no kernel, unanswered: unanswered: HTTP 400: no" in page(kit, tmp_path, "single")
 
 
 def test_a_note_for_later_kernels_closes_the_page(made, tmp_path):
