@@ -2,10 +2,12 @@
 
 import math
 
+import pandas as pd
 import pytest
 from matplotlib.container import ErrorbarContainer
 
 from hone.analysis.metrics import geometric_ratio_interval
+from hone.analysis.plotting import NothingToShow
 from hone.records import KernelUse, OperatorShare, SelectionReason
 from hone.tables.gnn_kernels import amdahl
 from hone.tables.registry import TABLES
@@ -148,9 +150,12 @@ def test_the_builtin_beside_the_builtin_claims_nothing(made, own_s):
     claims = [name for name in table.columns if "gain" in name or name.startswith("measured_")]
     assert len(claims) == 6
     assert table[[*claims, "speedup", "selected_us"]].isna().all(axis=None)
-    alone, epoch = draw("gnn_kernels", table).axes
-    assert not alone.patches and not epoch.patches and not epoch.containers
-    assert [text.get_text() for text in epoch.texts] == ["the builtin ran: nothing is claimed"]
+    with pytest.raises(NothingToShow):
+        draw("gnn_kernels", table)
+    beside = pd.concat([table, table.assign(used="selected", speedup=2.0)], ignore_index=True)
+    alone, epoch = draw("gnn_kernels", beside).axes
+    assert len(alone.patches) == 1 and not epoch.patches and not epoch.containers
+    assert "the builtin ran: nothing is claimed" in [text.get_text() for text in epoch.texts]
 
 
 def test_what_is_hidden_behind_the_steps_gains_nothing(made):
