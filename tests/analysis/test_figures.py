@@ -44,6 +44,7 @@ def texts(path):
     return [html.unescape(text) for text in re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8"))]
 
 
+@pytest.mark.slow
 def test_drawn_twice_is_the_same_to_the_byte(tables, figures, tmp_path):
     make_figures(tables, tmp_path)
     for name in FIGURES:

@@ -113,6 +113,7 @@ def outcomes():
     return {row["name"]: row["outcome"] for row in map(json.loads, done.stdout.splitlines())}
 
 
+@pytest.mark.slow
 def test_what_runs_on_a_cpu_is_what_it_says(outcomes):
     wrong = {"differs": Status.WRONG_VALUE, "shape": Status.WRONG_SHAPE}
     compared = {name: found for name, found in outcomes.items() if found in ("equal", *wrong)}
@@ -123,6 +124,7 @@ def test_what_runs_on_a_cpu_is_what_it_says(outcomes):
             assert wrong.get(found, Status.PASSED) in statuses(HEADERS[name]["expected"]), name
 
 
+@pytest.mark.slow
 def test_the_others_import(outcomes):
     packages = {"cupy", "cutlass", "tilelang", "numba", "transformer_engine", "triton"}
     for name, found in outcomes.items():

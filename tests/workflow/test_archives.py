@@ -10,6 +10,8 @@ from hone.core.files import read_records
 from hone.records import Candidate, Claim
 from hone.sources.archives.answer import SkippedAnswer
 
+pytestmark = pytest.mark.slow  # judges an archive, twice
+
 RIGHT = """
 import torch
 from torch import nn

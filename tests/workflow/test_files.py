@@ -7,6 +7,8 @@ import pytest
 from hone.core.files import read_records
 from hone.records import Candidate, Trace
 
+pytestmark = pytest.mark.slow  # judges a folder, twice
+
 DEFINITION = "miniature/level1/2_Row_sum"
 CODE = """
 extern "C" void launch(const float* x, float* out, long rows, long columns) {

@@ -2,11 +2,7 @@
 
 import csv
 import json
-import os
 import shutil
-import signal
-import subprocess
-import time
 from collections import Counter
 from dataclasses import replace
 
@@ -100,38 +96,3 @@ def test_a_changed_kernel_is_judged_alone(pipeline):
     after = {trace.solution: trace.judged_at for trace in traces(pipeline, "refine")}
     assert len(set(after) - set(before)) == 1
     assert all(after[key] == before[key] for key in set(after) & set(before))
-
-
-def test_after_a_kill_the_same_command_goes_on(pipeline):
-    """Killed while it judges: what was judged before is kept, and Snakemake's own lock is in nobody's way."""
-    shutil.rmtree(pipeline.folder / "results")
-    shutil.rmtree(pipeline.folder / ".hone/store/traces")
-    traces_folder = pipeline.folder / ".hone/store/traces"
-    with subprocess.Popen(
-        pipeline.command(*TABLES), cwd=pipeline.folder, start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
-        while not list(traces_folder.rglob("*.json")):
-            assert process.poll() is None
-            time.sleep(0.05)
-        os.killpg(process.pid, signal.SIGKILL)
-    kept = {file: file.read_bytes() for file in traces_folder.rglob("*.json")}
-    pipeline.run(*TABLES)
-    assert all(file.read_bytes() == content for file, content in kept.items())
-    assert len(list(traces_folder.rglob("*.json"))) > len(kept)
-
-
-def test_deleted_results_come_back_from_the_store(pipeline):
-    before = {trace.solution: trace.judged_at for trace in traces(pipeline, "one")}
-    shutil.rmtree(pipeline.folder / "results")
-    pipeline.run(*TABLES)
-    assert {trace.solution: trace.judged_at for trace in traces(pipeline, "one")} == before
-
-
-def test_snakemake_looks_for_jobs_to_start_when_one_has_ended(pipeline):
-    """And not by the clock as well, more often with each job: that takes the cores on which kernels are timed."""
-    shutil.rmtree(pipeline.folder / "results")
-    output = pipeline.run("--verbose", *TABLES)
-    jobs = sum(pipeline.jobs(output).values())
-    assert jobs > 20
-    assert output.count("Ready jobs: ") <= 2 * jobs
