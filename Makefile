@@ -23,13 +23,14 @@ check: .venv/.installed
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
-# Two workers; a file's tests stay on one, because they share a run or build on one another.
+# Three workers keep two cores busy; a file's tests stay on one, because they share a run or build on one another.
+PYTEST := $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 pytest: .venv/.installed
-	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
 
 # Whole runs, a Slurm, a browser: what takes ten seconds or more. Root on Debian or Ubuntu, for the Slurm.
 slow: .venv/.installed
-	$(BIN)/pytest -m slow --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m slow
 
 format: .venv/.installed
 	$(BIN)/ruff format .
