@@ -23,8 +23,8 @@ check: .venv/.installed
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
-# Three workers keep two cores busy; a file's tests stay on one, because they share a run or build on one another.
-PYTEST := $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+# Two workers; a file's tests stay on one, because they share a run or build on one another.
+PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 pytest: .venv/.installed
 	$(PYTEST)
 
