@@ -27,6 +27,8 @@ from hone.records import Language, Protocol, Sampling, TorchBaseline
 from hone.teams import TEAMS
 
 Method = Literal["zero_shot", "one_shot", "few_shot", "refine", "gold", "files", "archive", "astra", "astra_single"]
+REFERENCE_MODEL = "reference/model"
+"""What stands for a model where solutions are references or a folder's files."""
 UNPROMPTED: frozenset[str] = frozenset({"gold", "files", "archive"})
 """Methods that ask no model: the reference itself, solutions that lie in a folder, and published answers."""
 ASTRA: Set[str] = TEAMS.keys()
@@ -69,7 +71,7 @@ class Experiment(Section):
     """Name of an entry of `sources`."""
     levels: tuple[int, ...] = Field(min_length=1)
     """Those of the source's levels whose problems take part."""
-    models: tuple[str, ...] = Field(("reference/model",), min_length=1)
+    models: tuple[str, ...] = Field((REFERENCE_MODEL,), min_length=1)
     """`openai/<model>`, `openai-api/<service>/<model>`, `recorded/<transcript>`; not used by `gold` and `files`. Of
     `archive` always `archive/<name>`: the answers bring their models' names."""
     language: Language = Language.PYTHON

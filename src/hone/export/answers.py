@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from hone.analysis.frames import SPEED_COLUMNS
 from hone.core.errors import ConfigError
 from hone.core.files import write_text
-from hone.site.entries import FLAGS, NUMBERS, SPEEDS, TEXTS, entries
+from hone.site.entries import FLAGS, NUMBERS, TEXTS, entries
 from hone.site.run import SiteRun
 
 
@@ -18,7 +19,7 @@ def answers_frame(site: SiteRun) -> pd.DataFrame:
 
     `id` names its page in the explorer. Columns of speed end in the baseline: `speedup_torch_eager`.
     """
-    speeds = [f"{name}_{baseline}" for baseline in site.settings.baselines for name in SPEEDS]
+    speeds = [f"{name}_{baseline}" for baseline in site.settings.baselines for name in SPEED_COLUMNS]
     columns = [*TEXTS, *NUMBERS, *FLAGS, *speeds, "winner"]
     empty = dict.fromkeys(TEXTS, "") | dict.fromkeys(FLAGS, False) | dict.fromkeys(("latency_ms", *speeds), math.nan)
     rows = [{**empty, **entry.cells, "id": entry.id, "winner": entry.winner} for entry in entries(site)]

@@ -215,9 +215,9 @@ def _records(site: SiteRun, chain: Sequence[Entry], answers: Sequence[Answer]) -
 
 
 def _usage(answers: Sequence[Answer]) -> ModelUsage | None:
+    """Of a sample; None where the tokens of one of its answers are not known, since a part is no sum."""
     from inspect_ai.model import ModelUsage
 
-    """Of a sample; None where the tokens of one of its answers are not known, since a part is no sum."""
     used = [answer.completion.usage for answer in answers if answer.completion.usage is not None]
     if not answers or len(used) < len(answers):
         return None

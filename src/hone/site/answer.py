@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hone.analysis.frames import NO_CODE, UNANSWERED, Place
+from hone.analysis.frames import NO_CODE, SPEED_COLUMNS, UNANSWERED, Place
 from hone.config.settings import ASTRA
 from hone.records import Definition, Finding, Language, Solution, Trace, digest
 from hone.site.entries import Entry
@@ -67,10 +67,9 @@ class AnswerPages:
         return self._site.settings.experiments[place.experiment].turns > 1
 
     def _speeds(self, entry: Entry) -> dict[str, Any]:
-        names = ("speedup", "speedup_low", "speedup_high", "baseline_ms", "credited", "as_published")
         found: dict[str, Any] = {}
         for baseline in self._site.settings.baselines:
-            cells = {name: entry.cells.get(f"{name}_{baseline}", math.nan) for name in names}
+            cells = {name: entry.cells.get(f"{name}_{baseline}", math.nan) for name in SPEED_COLUMNS}
             if not math.isnan(cells["speedup"]):
                 found[baseline] = cells
         return found

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hone.analysis.frames import CATEGORY, Place, verdict_of
+from hone.analysis.frames import CATEGORY, SPEED_COLUMNS, Place, verdict_of
 from hone.analysis.metrics import geometric_mean
 from hone.analysis.trajectories import NOT_ASKED, Trajectory, Version
 from hone.config.settings import UPSTREAM
 from hone.site.run import SiteRun, page_id
 
-SPEEDS = ("speedup", "speedup_low", "speedup_high", "baseline_ms", "credited", "as_published")
 TEXTS = (
     *("id", "experiment", "method", "model", "definition", "status", "status_as_published", "category", "findings"),
     *("mode", "label", "measured_on", "solution"),
@@ -111,7 +110,7 @@ def as_columns(found: Sequence[Entry], baselines: Sequence[str]) -> dict[str, An
 
     `{"rows": 2, "texts": {"model": {"values": ["a"], "codes": [0, 0]}}, "numbers": {"turn": [0, 1]}, …}`
     """
-    speeds = [f"{name}_{baseline}" for baseline in baselines for name in SPEEDS]
+    speeds = [f"{name}_{baseline}" for baseline in baselines for name in SPEED_COLUMNS]
     cells = [{**entry.cells, "id": entry.id} for entry in found]
     return {
         "rows": len(found),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hone.config.settings import Settings
+from hone.config.settings import REFERENCE_MODEL, Settings
 from hone.report.landing import experiments, trainings
 from hone.site.entries import Entry
 from hone.site.tables import ReadTable
@@ -43,10 +43,6 @@ def home(
     }
 
 
-REFERENCE = "reference/model"
-"""What stands for a model where the solutions are a problem's own reference or a folder of files."""
-
-
 def figures(found: Sequence[Entry], tables: Sequence[ReadTable]) -> list[dict[str, Any]]:
     """Counts that head the page, each with the page that lists what was counted."""
     if not found:
@@ -55,7 +51,7 @@ def figures(found: Sequence[Entry], tables: Sequence[ReadTable]) -> list[dict[st
         ("answers and existing kernels", len(found), "answers.html"),
         ("correct", sum(item.cells["category"] == "correct" for item in found), "answers.html#category=correct"),
         ("problems", len({item.place.definition for item in found}), "problems.html"),
-        ("models and recordings", len({item.place.model for item in found} - {REFERENCE}), "leaderboard.html"),
+        ("models and recordings", len({item.place.model for item in found} - {REFERENCE_MODEL}), "leaderboard.html"),
     ]
     return [{"value": value, "what": what, "link": link} for what, value, link in count]
 
