@@ -121,6 +121,11 @@ def as_columns(found: Sequence[Entry], baselines: Sequence[str]) -> dict[str, An
     }
 
 
+def has_number(value: Any) -> bool:
+    """Whether a cell holds a number: it is there and not NaN."""
+    return value is not None and not math.isnan(value)
+
+
 def _coded(texts: list[str]) -> dict[str, Any]:
     codes = {text: code for code, text in enumerate(dict.fromkeys(texts))}
     return {"values": list(codes), "codes": [codes[text] for text in texts]}

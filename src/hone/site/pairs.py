@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hone.site.entries import Entry
+from hone.site.entries import Entry, has_number
 from hone.site.run import page_id
 from hone.tables.run_comparison import paired
 
@@ -49,7 +49,7 @@ def sides(found: Iterable[Entry], run: str, baselines: Sequence[str]) -> list[Si
         Side(run, *key, baseline, frozenset(item.place.definition for item in group), _best(group, baseline))
         for key, group in groups.items()
         for baseline in baselines
-        if any(not _is_nan(item.cells.get(f"speedup_{baseline}")) for item in group)
+        if any(has_number(item.cells.get(f"speedup_{baseline}")) for item in group)
     ]
 
 
@@ -59,7 +59,7 @@ def _best(group: Sequence[Entry], baseline: str) -> dict[str, float]:
         if entry.cells["category"] != "correct":
             continue
         speedup = entry.cells.get(f"credited_{baseline}")
-        value = math.nan if _is_nan(speedup) or not speedup else float(speedup)
+        value = float(speedup) if has_number(speedup) and speedup else math.nan
         known = best.get(entry.place.definition, math.nan)
         best[entry.place.definition] = value if math.isnan(known) else max(known, value)
     return best
@@ -103,7 +103,3 @@ def _shown(best: Mapping[str, float], name: str) -> float | str:
     if name not in best:
         return "failed"
     return "untimed" if math.isnan(best[name]) else best[name]
-
-
-def _is_nan(value: Any) -> bool:
-    return value is None or math.isnan(value)

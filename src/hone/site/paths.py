@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from hone.config.settings import UPSTREAM
-from hone.site.entries import Entry
+from hone.site.entries import Entry, has_number
 from hone.site.run import page_id
 
 
@@ -22,7 +21,7 @@ def trees(found: Sequence[Entry], baselines: Sequence[str]) -> list[dict[str, An
 def _tree(key: tuple[str, ...], group: Sequence[Entry], baselines: Sequence[str]) -> dict[str, Any]:
     # Rounds improve an existing kernel: it is what they are measured against.
     order = sorted(baselines, key=lambda name: name != UPSTREAM)
-    baseline = next((name for name in order if any(_known(_credited(item, name)) for item in group)), baselines[0])
+    baseline = next((name for name in order if any(has_number(_credited(item, name)) for item in group)), baselines[0])
     index = {entry.place: number for number, entry in enumerate(group)}
     nodes = [_node(entry, index.get(entry.parent) if entry.parent else None, baseline) for entry in group]
     return {
@@ -68,9 +67,5 @@ def _credited(entry: Entry, baseline: str) -> float | None:
     return entry.cells.get(f"credited_{baseline}")
 
 
-def _known(value: float | None) -> bool:
-    return value is not None and not math.isnan(value)
-
-
 def _number(value: float | None) -> float | None:
-    return value if _known(value) else None
+    return value if has_number(value) else None
