@@ -17,6 +17,7 @@ from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.machine import gpus as gpu
 from hone.machine.environment import cuda_environment, environment_for
 from hone.machine.gpus import clocks, held_gpu, visible_gpus
+from hone.machine.turns import Turns
 from hone.records import Build, BuildStatus, Language, Status
 from tests.judge.conftest import QUICK, scale_definition, solution_of, workload_of
 
@@ -314,7 +315,9 @@ def test_a_baseline_that_cannot_be_compiled_costs_that_baseline_only(monkeypatch
             self.open = False
 
     monkeypatch.setattr("hone.judge.device.cuda.kept.DeviceReference", Known)
-    kept = Kept(None, "GPU-1", QUICK.model_copy(update={"device": "cuda"}), ["torch_eager", "torch_compile"], None)
+    kept = Kept(
+        None, "GPU-1", QUICK.model_copy(update={"device": "cuda"}), ["torch_eager", "torch_compile"], None, Turns()
+    )
     reference = kept._new_reference(None, compiles=True)
     assert [item.compiles for item in found] == made
     assert reference is found[-1] and reference.open and reference.not_compiled == problem

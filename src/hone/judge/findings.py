@@ -33,7 +33,12 @@ class Findings:
         try:
             yield
         finally:
-            self.phase_s[name] = self.phase_s.get(name, 0.0) + time.perf_counter() - started
+            self.add(name, time.perf_counter() - started)
+
+    def add(self, phase: str, seconds: float) -> None:
+        """Add to what a phase has taken."""
+        if seconds:
+            self.phase_s[phase] = self.phase_s.get(phase, 0.0) + seconds
 
     def remark_also(self, text: str) -> None:
         """Add a line to the remark; nothing for an empty one."""

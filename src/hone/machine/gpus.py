@@ -8,12 +8,16 @@ import functools
 import itertools
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from hone.core.errors import MachineError
+from hone.machine.turns import Turns
+
+T = TypeVar("T")
 
 REMEDY = "judge on a machine with an NVIDIA GPU and driver, or set judge.device: cpu"
 SLOWED = {
@@ -23,6 +27,10 @@ SLOWED = {
 """Bits of NVML's clock event reasons that hold clocks down under load."""
 POLL_S = 0.5
 LOCKS = Path("/tmp")
+MOST_SEATS = 3
+"""Judges on one GPU: more would mostly wait for each other's measurements."""
+SEAT_BYTES = 32 << 30
+"""GPU memory that a judge should have, small problems provided: see `hone.judge.device.cuda.bench`."""
 
 
 @dataclass(frozen=True)
@@ -87,32 +95,72 @@ def _chosen(gpus: list[Gpu], wanted: str | None) -> list[Gpu]:
 
 @contextmanager
 def held_gpu(wait_s: float = 24 * 3600.0) -> Iterator[Gpu]:
-    """Hold one of the visible GPUs alone: no two judges of this machine measure on the same one.
+    """Hold one of the visible GPUs alone: no judge of this machine uses it meanwhile.
 
     Waits for one to become free; raises MachineError after `wait_s`.
     """
+    for gpu in _until_free(wait_s, visible_gpus):
+        with _locked(f"hone-{gpu.uuid}", fcntl.LOCK_EX) as held:
+            if held:
+                yield gpu
+                return
+
+
+@contextmanager
+def shared_gpu(wait_s: float = 24 * 3600.0) -> Iterator[tuple[Gpu, Turns]]:
+    """One of the visible GPUs, with `seats` judges at most, and the turns that they take there.
+
+    GPUs without a judge come first. Waits for a seat; raises MachineError after `wait_s`.
+    """
+    for gpu, seat in _until_free(wait_s, _all_seats):
+        name = f"hone-{gpu.uuid}"
+        with _locked(name, fcntl.LOCK_SH) as open_, _locked(f"{name}-seat{seat}", fcntl.LOCK_EX) as mine:
+            if open_ and mine:
+                files = [] if seats(gpu) == 1 else [_lock_file(f"{name}-{kind}") for kind in ("queue", "floor")]
+                with closing(Turns(*files)) as turns:
+                    yield gpu, turns
+                return
+
+
+def seats(gpu: Gpu) -> int:
+    """How many judges may share it, by its memory."""
+    return max(1, min(MOST_SEATS, gpu.memory_bytes // SEAT_BYTES))
+
+
+def _all_seats() -> Iterator[tuple[Gpu, int]]:
+    gpus = visible_gpus()
+    for seat in range(max(map(seats, gpus))):
+        yield from ((gpu, seat) for gpu in gpus if seat < seats(gpu))
+
+
+def _until_free(wait_s: float, choices: Callable[[], Iterable[T]]) -> Iterator[T]:
+    """All choices over and over, with pauses; who has found a free one asks for no more."""
     deadline = time.monotonic() + wait_s
     while True:
-        for gpu in visible_gpus():
-            lock = _lock_file(gpu.uuid)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(lock)
-                continue
-            try:
-                yield gpu
-            finally:
-                os.close(lock)
-            return
+        yield from choices()
         if time.monotonic() > deadline:
             raise MachineError(f"no GPU became free in {wait_s:g} s", remedy="wait for the other judges to end")
         time.sleep(POLL_S)
 
 
-def _lock_file(uuid: str) -> int:
+@contextmanager
+def _locked(name: str, lock: int) -> Iterator[bool]:
+    """Whether the lock file of this name could be locked at once; it is until the end of the block."""
+    file = _lock_file(name)
+    try:
+        fcntl.flock(file, lock | fcntl.LOCK_NB)
+        locked = True
+    except BlockingIOError:
+        locked = False
+    try:
+        yield locked
+    finally:
+        os.close(file)
+
+
+def _lock_file(name: str) -> int:
     """Open for locking; in one place for all users and whatever TMPDIR says, and readable is enough to lock it."""
-    path = LOCKS / f"hone-{uuid}.lock"
+    path = LOCKS / f"{name}.lock"
     with contextlib.suppress(OSError):  # another user's
         path.touch(mode=0o644)
     try:

@@ -119,6 +119,9 @@ class ReferenceProcess:
     def _warm(self, _: Any) -> dict[str, Any]:
         return self.machine
 
+    def _build(self, _: Any) -> dict[str, Any]:
+        return {"ok": True}
+
     def _load(self, _: Any) -> dict[str, Any]:
         return {"written": self.written, "random": self.random, "scalars": self.scalars(0)}
 

@@ -8,6 +8,7 @@ from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.device.cuda.bench import CudaBench
 from hone.judge.device.cuda.kept import Kept
 from hone.judge.session import Session
+from hone.machine.turns import Turns
 
 from .fake_driver import HostRunner
 from .fakes import GPU
@@ -34,5 +35,5 @@ def fake_session(zygote, protocol, baselines):
     assert isinstance(bench, CudaBench)
     bench._torch = bench._plain = zygote
     bench._gpu, bench._shortfall._warned = GPU, True
-    bench._kept = Kept(zygote, GPU.uuid, protocol, baselines, functools.partial(bench._subject, scratch=None))
+    bench._kept = Kept(zygote, GPU.uuid, protocol, baselines, functools.partial(bench._subject, scratch=None), Turns())
     return session

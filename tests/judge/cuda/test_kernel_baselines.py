@@ -46,6 +46,7 @@ def beside(made, kernel=Honest, run_ms=0.1):
         channel, GPU.uuid, made.protocol, solution_of(made.reference.plan.definition, ""),
         artifact="upstream.so", extensions={},
     )  # fmt: skip
+    subject.open()
     subject.attach(made.reference)
     subject.load(made.reference.plan)
     gated = "graph" if kernel.captures else "queued"  # as a rehearsal would find
@@ -356,7 +357,7 @@ def test_kernels_are_not_started_where_no_times_are_taken(judge):
     untimed = PROTOCOL.model_copy(update={"timing": False})
     (findings,), runners = judge("right", protocol=untimed)
     assert findings.performance is None
-    assert [runner.role.split()[0] for runner in runners] == ["cuda_candidate", "cuda_reference"]
+    assert [runner.role.split()[0] for runner in runners] == ["cuda_reference", "cuda_candidate"]
 
 
 def test_a_module_whose_graph_has_branches_is_timed_in_a_process_like_a_solutions(judge, monkeypatch):

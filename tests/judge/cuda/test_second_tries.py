@@ -251,13 +251,13 @@ def test_the_published_loop_stands_beside_the_credit(session, version):
 
 def test_no_solution_is_there_when_the_published_loop_times_baselines(session, monkeypatch):
     """It could slow them down, for all solutions that come later too."""
-    take, loaded = ReferenceHost._as_published, []
+    take, there = ReferenceHost._as_published, []
 
     def watching(host, message):
-        loaded.extend(runner.host._model for runner in session.runners() if isinstance(runner.host, CandidateHost))
+        there.append([runner for runner in session.runners() if isinstance(runner.host, CandidateHost)])
         return take(host, message)
 
     monkeypatch.setattr(ReferenceHost, "_as_published", watching)
     protocol = PROTOCOL.model_copy(update={"as_published": "v0"})
     session(RIGHT, "return torch.sigmoid(x)", protocol=protocol)
-    assert loaded and not any(loaded)
+    assert there and not any(there)

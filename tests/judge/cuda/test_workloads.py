@@ -9,6 +9,7 @@ from hone.judge.case import Case
 from hone.judge.device.cuda import kept as kept_module
 from hone.judge.device.cuda.kept import Kept
 from hone.judge.device.cuda.plan import make_device_plan
+from hone.machine.turns import Turns
 from hone.records import Status, Tolerance
 from hone.sources.workloads import moved_bytes
 
@@ -210,7 +211,7 @@ def test_a_session_holds_the_references_of_one_workload(monkeypatch):
             alive.remove(self)
 
     monkeypatch.setattr(kept_module, "DeviceReference", Reference)
-    kept = Kept(None, GPU.uuid, STRICT, (), None)
+    kept = Kept(None, GPU.uuid, STRICT, (), None, Turns())
     own, other = workload(SCALE), workload(SCALE, rows=3).model_copy(update={"name": "other"})
 
     def reference(chosen, sizes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -39,6 +40,7 @@ KEPT_STATE = "the reference gives other results each time it runs: it keeps a st
 TOGETHER_BYTES = 256 << 20
 """Inputs that are drawn at a time; what is in between takes several times as much."""
 OTHER_SEED = 0x5A5A5A5A
+NAMES_THE_GPU = re.compile(r"cuda|get_init_inputs.*(tensor|torch\.)", re.DOTALL | re.IGNORECASE)
 LEAST_TOGETHER = 4
 """Fewer sets are drawn one by one."""
 
@@ -76,7 +78,7 @@ class ReferenceBase:
         except driver.CudaError as error:
             return {"error": {"kind": "memory" if "out of memory" in str(error) else "run", "text": str(error)}}
         except Exception as error:  # noqa: BLE001  the boundary to code that may raise anything
-            return describe_error(error, "load" if message["do"] == "load" else "run")
+            return describe_error(error, "load" if message["do"] in ("build", "load") else "run")
         return answer
 
     def descriptors(self) -> list[int]:
@@ -101,7 +103,6 @@ class ReferenceBase:
     # ---------------------------------------------------------------------------------------------- set-up
 
     def _warm(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        os.environ["CUDA_VISIBLE_DEVICES"] = message["gpu"]
         allow_tf32(message["tf32"])
         torch.cuda.init()  # type: ignore[no-untyped-call]
         driver.open_context()
@@ -129,16 +130,30 @@ class ReferenceBase:
         driver.synchronize()
         return time.perf_counter() - started
 
-    def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def _build(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The model on the CPU, where its weights are drawn; nothing of this needs the GPU.
+
+        Unless the constructor does: then the model is built when it is loaded.
+        """
+        os.environ["CUDA_VISIBLE_DEVICES"] = message["gpu"]
         torch.set_num_threads(message["threads"])
         self._order, self._loaded = message["arguments"], message
         self._module = load_module("hone_reference", message["reference"])
         set_sizes(self._module, message["sizes"])
         self._draws = Draws(self._module.get_inputs)
-        model = build_model(
+        self._built = None if NAMES_THE_GPU.search(message["reference"]) else self._new_model(on_gpu=False)
+        return {"ok": True}
+
+    def _new_model(self, *, on_gpu: bool) -> Any:
+        message = self._loaded
+        return build_model(
             self._module, self._module.Model, message["seed"], message["dtype"], mode=message["model_mode"],
-            on_gpu=True,
+            on_gpu=on_gpu,
         )  # fmt: skip
+
+    def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        model = self._new_model(on_gpu=True) if self._built is None else self._built.cuda()
+        self._built = None
         self._models, self._graphs, self._exact_model = {"torch_eager": model}, {}, None
         if not self._descriptors:
             regions = {item["name"]: Region.read(item) for item in message["regions"]}
@@ -158,7 +173,7 @@ class ReferenceBase:
             self._names = [slot.name for slot in self._outputs.region.layout.slots]
         self._write_parameters(model)
         self._flops = message["flops"]
-        random = self._try_out(message["seed"])
+        random = self._try_out(self._loaded["seed"])
         return {"written": self._written, "random": random, "scalars": self._numbers}
 
     def _allocate(self, region: Region) -> DeviceArena:

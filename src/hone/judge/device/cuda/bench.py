@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,25 +14,30 @@ from hone.judge.baselines import BesideError
 from hone.judge.case import Case
 from hone.judge.device.cuda.alone import beside
 from hone.judge.device.cuda.kept import Kept
+from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import DeviceTiming
 from hone.judge.device.cuda.trials import DeviceTrials
 from hone.judge.device.cuda.ways import ALL_MODES, UNCAPTURED
 from hone.judge.findings import Findings
-from hone.judge.needs import compiles_when_run
+from hone.judge.needs import compiles_when_run, tunes_itself
 from hone.judge.procedure import Examination, Figures, profile, take_times, usable_baselines
 from hone.judge.protocols.kernelbench import measure_as_published
 from hone.judge.runner import Zygote
 from hone.judge.stand import Scalars
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.machine.confinement import Shortfall
-from hone.machine.gpus import Gpu, held_gpu, visible_gpus
+from hone.machine.gpus import Gpu, seats, shared_gpu, visible_gpus
+from hone.machine.turns import Turns
 from hone.records import AsPublished, Language, Mode, Protocol, Status
 from hone.screen.kernels import kind_of_kernel
 from hone.sources.gold import gold_solution
 
 HELD_OUT_TRIALS = 1
+WAITING = "waiting"
+LARGE = 4
+"""So many times its tensors a problem may need: batches have many sets, and float64 is twice as wide."""
 BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)
 """What trying to capture a solution may bring about: judged again in a process where nothing is captured."""
 ANY_RULE = ("below_floor", "slow_times")
@@ -45,7 +50,11 @@ VARIABLES = {
 
 
 class CudaBench:
-    """A context manager: it holds one GPU, and everything that was started ends with it."""
+    """A context manager: it has a seat at one GPU, and everything that was started ends with it.
+
+    Other judges may have seats at the same GPU. They load, run and compare at the same time, and while one of them
+    measures the others wait. What needs much of the memory is judged while all others wait.
+    """
 
     def __init__(self, protocol: Protocol, baselines: Sequence[str]) -> None:
         self.protocol = protocol
@@ -53,6 +62,7 @@ class CudaBench:
         self._stack = ExitStack()
         self._shortfall = Shortfall()
         self._gpu: Gpu | None = None
+        self._turns = Turns()
         self._kept: Kept | None = None
         self._attempts = 1
         """At taking times, of the solution at hand."""
@@ -65,9 +75,9 @@ class CudaBench:
         self._stack.callback(self._torch.close)
         visible_gpus()  # where there is none, the message comes before seconds are spent on imports
         self._torch.start()
-        self._gpu = self._stack.enter_context(held_gpu())
+        self._gpu, self._turns = self._stack.enter_context(shared_gpu())
         start = functools.partial(self._subject, scratch=None)
-        self._kept = Kept(self._torch, self._gpu.uuid, self.protocol, self._baselines, start)
+        self._kept = Kept(self._torch, self._gpu.uuid, self.protocol, self._baselines, start, self._turns)
         return self
 
     def __exit__(
@@ -79,16 +89,35 @@ class CudaBench:
     def drop(self) -> None:
         """End references and baselines: the next solution gets new ones."""
         if self._kept is not None:
-            self._kept.drop()
+            with self._turns.working():
+                self._kept.drop()
 
     def judge(self, case: Case, findings: Findings) -> None:
         """Fill in the findings; returns when the solution passed, else raises Verdict (or MachineError)."""
         with ScratchFolder("triton") as folder:
             scratch = Path(folder) if compiles_when_run(case.solution) else None
-            self._judge_sizes(case, findings, scratch)
+            self._judge_in_turns(case, findings, scratch)
             if self._slow(findings):
                 # Some processes have a second, slower kind of times: once more, in fresh ones of all sides.
                 self._judge_again(case, findings, scratch)
+
+    def _judge_in_turns(self, case: Case, findings: Findings, scratch: Path | None) -> None:
+        """While others work, too; alone where that takes much memory, or too much after all."""
+        if not self._is_large(case):
+            try:
+                self._judge_sizes(case, findings, scratch)
+                return
+            except Verdict as verdict:
+                if not self._turns.shared or not _lacks_memory(verdict):
+                    raise
+            self.drop()
+        with self._waited(findings), self._turns.measuring():
+            self._judge_sizes(case, findings, scratch)
+
+    def _is_large(self, case: Case) -> bool:
+        """Whether it may need more of the memory than a judge's share; raises Verdict where there is no plan for it."""
+        plan = make_device_plan(case.definition, case.workload, {})
+        return LARGE * plan.needed_bytes > self.gpu.memory_bytes / seats(self.gpu)
 
     def _judge_again(self, case: Case, findings: Findings, scratch: Path | None) -> None:
         """What the machine does the second time leaves the first times as they are."""
@@ -115,7 +144,12 @@ class CudaBench:
             sizes += case.definition.held_out
         # Held-out sizes first: the last process is the one that is timed.
         for chosen in reversed(sizes):
-            subject, reference = self._opened(case, chosen, findings, scratch)
+            with self._phase(findings, "reference"):
+                reference = self.kept.reference(case, chosen)
+            if scratch is not None:
+                with self._phase(findings, "compile"), self._turns.measuring():
+                    self._compile(case, reference, scratch)
+            subject = self._subject(case, scratch)
             try:
                 self._judge(case, subject, reference, findings, figures)
             except Verdict as verdict:
@@ -125,45 +159,23 @@ class CudaBench:
                 fresh = self._subject(case, scratch)
                 self._judge(case, fresh, self.kept.reference(case, chosen), findings, figures, UNCAPTURED)
 
-    def _opened(
-        self, case: Case, sizes: Mapping[str, int], findings: Findings, scratch: Path | None
-    ) -> tuple[DeviceSubject, DeviceReference]:  # fmt: skip
-        """The solution's process opens the GPU while the reference is loaded; none of its own code is there yet."""
-        with ExitStack() as undone:
-            early = None
-            if scratch is None:
-                early = self._subject(case, None)
-                undone.callback(early.close)
-            with findings.phase("reference"):
-                reference = self.kept.reference(case, sizes)
-            if scratch is not None:
-                with findings.phase("compile"):
-                    self._compile(case, reference, scratch)
-            undone.pop_all()
-        return early or self._subject(case, scratch), reference
-
     def _judge(
         self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, figures: Figures,
         modes: Sequence[Mode] = ALL_MODES,
     ) -> None:  # fmt: skip
-        protocol, held_out = self.protocol, reference.plan.held_out
+        held_out = reference.plan.held_out
         try:
             findings.confinement = subject.confinement
             self._shortfall.warn_once(subject.confinement)
-            with findings.phase("load"):
-                subject.attach(reference)
-                subject.calibrate(reference)
-                subject.load(reference.plan)
-            trials = DeviceTrials(reference, subject, findings)
-            wanted = HELD_OUT_TRIALS if held_out else protocol.correctness_trials
-            Examination(trials, protocol, findings, figures).check(wanted)
+            trials = self._checked(case, subject, reference, findings, figures)
             if held_out:
                 return
-            if protocol.timing:
-                self._take_times(case, subject, reference, findings, trials.scalars, modes)
+            if self.protocol.timing:
+                with self._waited(findings), self._turns.measuring():
+                    self._take_times(case, subject, reference, findings, trials.scalars, modes)
                 self._note_doubts(case, findings)
-            if protocol.profile:
-                with findings.phase("profile"):
+            if self.protocol.profile:
+                with self._phase(findings, "profile"), self._turns.working():
                     findings.profile = profile(reference, subject)
         except Verdict as verdict:
             if verdict.status is Status.NOT_JUDGED and not isinstance(verdict, UnsuitedVerdict):
@@ -172,7 +184,47 @@ class CudaBench:
                 raise Verdict(status, f"beside it {verdict.detail}") from None
             raise
         finally:
-            subject.close()
+            with self._turns.working():
+                subject.close()
+
+    def _checked(
+        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, figures: Figures
+    ) -> DeviceTrials:
+        """The trials, which were right; raises Verdict."""
+        with self._phase(findings, "load"):
+            with self._turns.working():
+                subject.open()
+                subject.attach(reference)
+            with self._turns.measuring():
+                subject.calibrate(reference)
+        # Libraries that choose the fastest of several ways in a first run measure, too.
+        turn = self._turns.measuring if tunes_itself(case.solution.source) else self._turns.working
+        with self._waited(findings), turn():
+            with findings.phase("load"):
+                subject.load(reference.plan)
+                reference.settle()
+            trials = DeviceTrials(reference, subject, findings)
+            wanted = HELD_OUT_TRIALS if reference.plan.held_out else self.protocol.correctness_trials
+            Examination(trials, self.protocol, findings, figures).check(wanted)
+        return trials
+
+    @contextmanager
+    def _phase(self, findings: Findings, name: str) -> Iterator[None]:
+        """A phase without the time spent waiting for a turn."""
+        with self._waited(findings, name), findings.phase(name):
+            yield
+
+    @contextmanager
+    def _waited(self, findings: Findings, name: str = "") -> Iterator[None]:
+        """Make what is waited for a turn a phase of its own, taken out of another one."""
+        before = self._turns.waited_s
+        try:
+            yield
+        finally:
+            waited_s = self._turns.waited_s - before
+            findings.add(WAITING, waited_s)
+            if name:
+                findings.add(name, -waited_s)
 
     def _take_times(
         self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, scalars: Scalars,
@@ -232,6 +284,7 @@ class CudaBench:
             if "process_limit" not in subject.confinement:
                 detail = "compiling at run time needs a limit on processes: judge as an ordinary user, or on Linux 6.14"
                 raise UnsuitedVerdict(detail)
+            subject.open()
             subject.attach(reference)
             subject.load(reference.plan)
             seed = reference.plan.workload.seed
@@ -272,3 +325,8 @@ def _without_kernel(case: Case) -> bool:
     if solution.language is not Language.PYTHON or solution.id == gold_solution(case.definition).id:
         return False
     return not kind_of_kernel(solution.source)
+
+
+def _lacks_memory(verdict: Verdict) -> bool:
+    """Whether there might be enough where no other judge is at work."""
+    return verdict.status is Status.OUT_OF_MEMORY or "GPU memory" in verdict.detail

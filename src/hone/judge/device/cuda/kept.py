@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 
 from hone.core.errors import on_failure
 from hone.judge.baselines import KernelBaselines
@@ -19,6 +20,7 @@ from hone.judge.findings import Findings
 from hone.judge.procedure import Examination, lenient
 from hone.judge.protocols.kernelbench import baseline_as_published
 from hone.judge.runner import Zygote
+from hone.machine.turns import Turns
 from hone.records import TIMED_ALONE, BaselineTimes, Protocol
 from hone.sources.gold import gold_solution
 
@@ -29,11 +31,14 @@ Start = Callable[[Case], DeviceSubject]
 class Kept:
     """References of the current workload, by held-out sizes; the baselines beside the one that is timed with."""
 
-    def __init__(self, zygote: Zygote, gpu: str, protocol: Protocol, baselines: Sequence[str], start: Start) -> None:
-        """`zygote`: one with PyTorch; `gpu`: its name for the driver."""
+    def __init__(
+        self, zygote: Zygote, gpu: str, protocol: Protocol, baselines: Sequence[str], start: Start, turns: Turns
+    ) -> None:  # fmt: skip
+        """`zygote`: one with PyTorch; `gpu`: its name for the driver; `turns`: with other judges, at the GPU."""
         self._zygote, self._gpu, self._protocol = zygote, gpu, protocol
         self._baselines = tuple(baselines)
         self._start = start
+        self._turns = turns
         self._references: dict[tuple[tuple[str, int], ...], DeviceReference] = {}
         self._workload = ""
         """Id of the current workload."""
@@ -53,7 +58,8 @@ class Kept:
     def reference(self, case: Case, sizes: Mapping[str, int]) -> DeviceReference:
         """Loaded, and found out how its baselines are timed; raises Verdict NOT_JUDGED or MACHINE_ERROR."""
         if case.workload.id != self._workload:  # those of other workloads hold memory that this one may need
-            self.drop()
+            with self._turns.working():
+                self.drop()
             self._workload = case.workload.id
         key = tuple(sorted(sizes.items()))
         known = self._references.get(key)
@@ -62,17 +68,19 @@ class Kept:
         if not sizes:
             self._drop_kernels()  # they hold on to the memory of a reference that is gone
         if self._protocol.timing and not sizes:  # before anything else of the workload holds memory
-            self.alone = self._alone.times(case, self._baselines)
+            with self._turns.measuring() if set(TIMED_ALONE) & set(self._baselines) else nullcontext():
+                self.alone = self._alone.times(case, self._baselines)
         plan: DevicePlan = make_device_plan(case.definition, case.workload, sizes)
         compiles = "torch_compile" in self._baselines and not sizes
         self._references[key] = reference = self._new_reference(plan, compiles=compiles)
         if self._protocol.timing and not sizes:
-            self._find_ways(case, reference)
+            with self._turns.measuring():
+                self._find_ways(case, reference)
         return reference
 
     def _compiling(self, case: Case) -> DeviceReference:
         plan = make_device_plan(case.definition, case.workload, {})
-        return DeviceReference(self._zygote, plan, self._protocol, gpu=self._gpu, compiles=True)
+        return DeviceReference(self._zygote, plan, self._protocol, gpu=self._gpu, compiles=True, turns=self._turns)
 
     def _find_ways(self, case: Case, reference: DeviceReference) -> None:
         """How each baseline is timed: before a solution meets the reference and can make one look wrong, or slow."""
@@ -109,6 +117,7 @@ class Kept:
             check_build(kernel, self._protocol)
             subject = self._start(kernel)
         with on_failure(subject.close):
+            subject.open()
             subject.attach(reference, own_gate=True)
             subject.load(reference.plan)
             protocol, findings = lenient(self._protocol), Findings()
@@ -119,12 +128,15 @@ class Kept:
 
     def _new_reference(self, plan: DevicePlan, *, compiles: bool) -> DeviceReference:
         """Loaded, with `torch_compile` prepared if wanted; a compiler that fails costs that baseline only."""
-        start = functools.partial(DeviceReference, self._zygote, plan, self._protocol, gpu=self._gpu)
+        start = functools.partial(DeviceReference, self._zygote, plan, self._protocol, gpu=self._gpu, turns=self._turns)
         reference = start(compiles=compiles)
-        problem = reference.prepare_compiled("torch_compile") if compiles else ""
-        if not problem:
+        if not compiles:
             return reference
-        reference.close()
+        with self._turns.working():
+            problem = reference.prepare_compiled("torch_compile")
+            if not problem:
+                return reference
+            reference.close()
         return start(compiles=False, not_compiled=problem)
 
     def drop(self) -> None:

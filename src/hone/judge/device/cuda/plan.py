@@ -65,6 +65,11 @@ class DevicePlan:
         """The least that any implementation moves."""
         return self.read_bytes + self.written_bytes
 
+    @property
+    def needed_bytes(self) -> int:
+        """One set, its expected results and a copy of each."""
+        return 3 * self.inputs.tensor_bytes + 2 * self.parameters.tensor_bytes + 3 * self.outputs.tensor_bytes
+
     def regions(self, free_bytes: int) -> dict[str, Region]:
         """The shared memory, for a GPU with so much free memory; held-out sizes are not timed and get one set."""
         set_bytes = 2 * self.inputs.nbytes + 3 * self.outputs.nbytes
@@ -99,7 +104,6 @@ def make_device_plan(definition: Definition, workload: Workload, held_out: Mappi
 
 def check_memory(plan: DevicePlan, free_bytes: int) -> None:
     """Raises Verdict NOT_JUDGED when one set, its expected results and a copy of each do not fit on the GPU."""
-    need = 3 * plan.inputs.tensor_bytes + 2 * plan.parameters.tensor_bytes + 3 * plan.outputs.tensor_bytes
-    if need > free_bytes:
-        detail = f"judging needs {need / GIB:.1f} GiB of GPU memory, {free_bytes / GIB:.1f} GiB are free"
+    if plan.needed_bytes > free_bytes:
+        detail = f"judging needs {plan.needed_bytes / GIB:.1f} GiB of GPU memory, {free_bytes / GIB:.1f} GiB are free"
         raise Verdict(Status.NOT_JUDGED, detail)

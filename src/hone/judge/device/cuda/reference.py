@@ -18,6 +18,7 @@ from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
 from hone.machine.confinement import Confinement
 from hone.machine.hardware import gpu_like
+from hone.machine.turns import Turns
 from hone.records import COMPILE_OPTIONS, Mode, Protocol, Status
 
 REGIONS = ("inputs", "outputs", "parameters", "gate")
@@ -52,11 +53,13 @@ class DeviceReference:
     """Trusted code; its failures are the machine's or the definition's, never the solution's."""
 
     def __init__(
-        self, zygote: Zygote, plan: DevicePlan, protocol: Protocol, *, gpu: str, compiles: bool, not_compiled: str = ""
-    ) -> None:
+        self, zygote: Zygote, plan: DevicePlan, protocol: Protocol, *, gpu: str, compiles: bool, not_compiled: str = "",
+        turns: Turns | None = None,
+    ) -> None:  # fmt: skip
         """Start the process, build the model, allocate what is shared; raises Verdict NOT_JUDGED or MACHINE_ERROR.
 
-        `compiles`: it may start a compiler; `not_compiled`: why there is no `torch_compile` though the config has it.
+        `compiles`: it may start a compiler; `not_compiled`: why there is no `torch_compile` though the config has it;
+        `turns`: at the GPU, which is not used while the weights are drawn.
         """
         self.plan = plan
         self._protocol = protocol
@@ -71,24 +74,23 @@ class DeviceReference:
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
         self._runner: Runner = zygote.spawn("cuda_reference", {}, confinement)
         with on_failure(self.close):
-            self.device = Device.of(self._ask({"do": "warm", "tf32": protocol.tf32, "gpu": gpu}, SETUP_TIMEOUT_S))
-            check_memory(plan, self.device.free_bytes)
-            self.regions = plan.regions(self.device.free_bytes)
-            self._load()
+            self._build(gpu)
+            with (turns or Turns()).working():
+                self.device = Device.of(self._ask({"do": "warm", "tf32": protocol.tf32}, SETUP_TIMEOUT_S))
+                check_memory(plan, self.device.free_bytes)
+                self.regions = plan.regions(self.device.free_bytes)
+                self._load()
+
+    def _build(self, gpu: str) -> None:
+        """Its model, on the CPU."""
+        message = {"do": "build", "gpu": gpu, "threads": self._protocol.threads}
+        message |= {"model_mode": self._protocol.model_mode, **self.plan.reference_message()}
+        self._ask(message, SETUP_TIMEOUT_S + self._protocol.run_timeout_s)
 
     def _load(self) -> None:
-        answer = self._ask(
-            {
-                "do": "load",
-                "threads": self._protocol.threads,
-                "model_mode": self._protocol.model_mode,
-                "tf32": self._protocol.tf32,
-                **self.plan.reference_message(),
-                "flops": self.plan.definition.flops,
-                "regions": [self.regions[name].message() | {"name": name} for name in REGIONS],
-            },
-            SETUP_TIMEOUT_S + self._protocol.run_timeout_s,
-        )
+        regions = [self.regions[name].message() | {"name": name} for name in REGIONS]
+        message = {"do": "load", "flops": self.plan.definition.flops, "regions": regions}
+        answer = self._ask(message, SETUP_TIMEOUT_S + self._protocol.run_timeout_s)
         self.written: list[str] = answer["written"]
         self.scalars: dict[str, Any] = answer["scalars"]
         """The arguments that are plain numbers, as one seed gives them."""

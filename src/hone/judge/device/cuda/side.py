@@ -51,7 +51,7 @@ class DeviceSubject:
         extensions: Mapping[str, Path], refused: Mapping[str, str] | None = None, scratch: Path | None = None,
         compiling: bool = False,
     ) -> None:  # fmt: skip
-        """Start the process and let it open the GPU; `attach` waits for that.
+        """Start the process, which does not open the GPU yet.
 
         `scratch` is a folder with what a compiler left there; with `compiling` it is filled, and nothing is judged.
         """
@@ -79,10 +79,7 @@ class DeviceSubject:
         self._compiling = compiling
         self._has_run = False
         self._runner: Runner = zygote.spawn("cuda_native" if artifact else "cuda_candidate", {}, confinement)
-        self._runner.begin(
-            {"do": "warm", "gpu": gpu, "tf32": protocol.tf32, "triton_cache": str(scratch) if scratch else ""},
-            SETUP_TIMEOUT_S,
-        )
+        self._warm = {"do": "warm", "gpu": gpu, "tf32": protocol.tf32, "triton_cache": str(scratch) if scratch else ""}
 
     @property
     def copies_outputs(self) -> bool:
@@ -94,13 +91,16 @@ class DeviceSubject:
         """What holds it."""
         return self._runner.confinement
 
+    def open(self) -> None:
+        """Let it open the GPU; none of the solution's own code is there yet."""
+        self._ask(self._warm, SETUP_TIMEOUT_S, "starting")
+
     def attach(self, reference: DeviceReference, *, own_gate: bool = False) -> None:
         """Map the shared memory: parameters read-only, inputs not, so that who writes to them is told so.
 
         `own_gate`: for an existing kernel, whose gate a solution beside it must not reach.
         """
         try:
-            self._check(self._runner.finish(SETUP_TIMEOUT_S))
             writable = [name != "parameters" for name in REGIONS]
             regions = [reference.regions[name].message() | {"name": name} for name in REGIONS]
             descriptors, self._gate = reference.hand_over(own_gate=own_gate)

@@ -1,0 +1,190 @@
+"""Turns of judges that share a GPU, by threads: locks belong to open files, not to processes."""
+
+import contextlib
+import os
+import threading
+import time
+
+import pytest
+
+from hone.core.errors import MachineError
+from hone.machine import gpus
+from hone.machine.gpus import Gpu, held_gpu, seats, shared_gpu
+from hone.machine.turns import Turns
+
+LARGE, SMALL = 140 << 30, 24 << 30
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """Makes judges of one GPU."""
+    for name in ("queue", "floor"):
+        (tmp_path / name).touch()
+    made = []
+
+    def new():
+        made.append(Turns(*(os.open(tmp_path / name, os.O_RDONLY) for name in ("queue", "floor"))))
+        return made[-1]
+
+    yield new
+    for turns in made:
+        turns.close()
+
+
+@pytest.fixture
+def machine(monkeypatch, tmp_path):
+    """Sets the memory of the GPUs that there are."""
+    monkeypatch.setattr(gpus, "LOCKS", tmp_path)
+
+    def found(*memory):
+        known = tuple(Gpu(f"GPU-{at}", "", "", size, "9.0") for at, size in enumerate(memory))
+        monkeypatch.setattr(gpus, "visible_gpus", lambda: known)
+
+    return found
+
+
+class Block:
+    """A block in a thread that stays in its turn until it is told to end."""
+
+    def __init__(self, turn):
+        self._turn, self._inside, self._end = turn, threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        with self._turn():
+            self._inside.set()
+            self._end.wait(30)
+
+    def has_begun(self, within_s=0.2):
+        return self._inside.wait(within_s)
+
+    def end(self):
+        self._end.set()
+        self._thread.join(30)
+
+
+def test_many_work_at_a_time(judge):
+    blocks = [Block(judge().working) for _ in range(3)]
+    assert all(block.has_begun(10) for block in blocks)
+    for block in blocks:
+        block.end()
+
+
+@pytest.mark.parametrize("others", ["working", "measuring"])
+def test_who_measures_is_alone(judge, others):
+    measuring = Block(judge().measuring)
+    assert measuring.has_begun(10)
+    other = Block(getattr(judge(), others))
+    assert not other.has_begun()
+    measuring.end()
+    assert other.has_begun(10)
+    other.end()
+
+
+def test_measuring_waits_for_those_who_work_and_not_for_those_who_come_later(judge):
+    first = Block(judge().working)
+    assert first.has_begun(10)
+    measuring = Block(judge().measuring)
+    assert not measuring.has_begun()
+    late = Block(judge().working)
+    assert not late.has_begun()  # it would keep the measuring one waiting
+    first.end()
+    assert measuring.has_begun(10) and not late.has_begun()
+    measuring.end()
+    assert late.has_begun(10)
+    late.end()
+
+
+def test_a_turn_inside_a_turn_changes_nothing(judge):
+    mine = judge()
+    with mine.measuring():
+        with mine.working(), mine.measuring():
+            pass
+        other = Block(judge().working)
+        assert not other.has_begun()
+    assert other.has_begun(10)
+    other.end()
+    with mine.working(), mine.working():
+        pass
+    with mine.working(), pytest.raises(AssertionError, match="for ever"), mine.measuring():
+        pass
+
+
+def test_a_turn_ends_with_an_error_and_with_its_judge(judge):
+    mine, gone = judge(), judge()
+    with pytest.raises(KeyError), mine.measuring():
+        raise KeyError
+    gone.measuring().__enter__()
+    gone.close()
+    with mine.measuring():
+        pass
+
+
+def test_only_waiting_is_counted(judge):
+    mine = judge()
+    with mine.working():
+        time.sleep(0.05)
+    assert mine.waited_s < 0.05
+    other = Block(judge().measuring)
+    assert other.has_begun(10)
+    threading.Timer(0.2, other.end).start()
+    with mine.working():
+        assert mine.waited_s > 0.1
+
+
+def test_alone_on_a_gpu_nobody_waits():
+    turns = Turns()
+    assert not turns.shared
+    with turns.working(), turns.working():
+        pass
+    with turns.measuring():
+        assert turns.waited_s == 0
+
+
+def test_a_judge_knows_when_it_has_the_gpu_to_itself(judge):
+    mine = judge()
+    with mine.measuring():
+        assert not mine.shared
+    with mine.working():
+        assert mine.shared
+
+
+# ------------------------------------------------------------------------------------------------------- seats
+
+
+@pytest.mark.parametrize(("memory", "wanted"), [(8 << 30, 1), (SMALL, 1), (80 << 30, 2), (LARGE, 3), (1 << 40, 3)])
+def test_seats_go_by_memory(memory, wanted):
+    assert seats(Gpu("", "", "", memory, "9.0")) == wanted
+
+
+def test_judges_spread_over_gpus_before_they_share_one(machine):
+    machine(LARGE, SMALL)
+    with contextlib.ExitStack() as stack:
+        taken = [stack.enter_context(shared_gpu(0.0)) for _ in range(4)]
+        assert [gpu.uuid for gpu, _ in taken] == ["GPU-0", "GPU-1", "GPU-0", "GPU-0"]
+        assert [turns.shared for _, turns in taken] == [True, False, True, True]
+        with pytest.raises(MachineError, match="no GPU became free"):
+            stack.enter_context(shared_gpu(0.0))
+    with shared_gpu(0.0) as (gpu, _):
+        assert gpu.uuid == "GPU-0"
+
+
+def test_who_holds_a_gpu_alone_has_no_judge_beside(machine):
+    machine(LARGE)
+    with held_gpu(0.0), pytest.raises(MachineError, match="no GPU became free"), shared_gpu(0.0):
+        pass
+    with shared_gpu(0.0), pytest.raises(MachineError, match="no GPU became free"), held_gpu(0.0):
+        pass
+    with shared_gpu(0.0), shared_gpu(0.0):
+        pass
+
+
+def test_judges_of_one_gpu_take_the_same_turns(machine):
+    machine(LARGE)
+    with shared_gpu(0.0) as (_, one), shared_gpu(0.0) as (_, two), one.measuring():
+        other = Block(two.working)
+        assert not other.has_begun()
+        one.close()
+        assert other.has_begun(10)
+        other.end()
