@@ -52,14 +52,14 @@ def all_cores(wildcards):
 
 
 def build_threads(wildcards):
-    """Half of the run's cores, four at least: few batches are built side by side, and the judge has the first early."""
-    return max(4, (all_cores(wildcards) or 0) // 2)
+    """A quarter of the run's cores, four at least: some batches are built side by side, and there is room for judges."""
+    return max(4, (all_cores(wildcards) or 0) // 4)
 
 
 def judge_threads(wildcards):
     """Cores that a job of the judge takes; a GPU's judge waits most of the time for the GPU."""
     if settings.judge.device == "cuda":
-        return 2
+        return 1
     return all_cores(wildcards) if settings.judge.timing else settings.judge.threads
 
 
