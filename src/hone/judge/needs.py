@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from collections.abc import Iterable, Sequence
 
 from hone.machine.environment import sees_gpu
@@ -18,7 +17,6 @@ OPTIONAL_PACKAGES = (
 """Packages that kernels are written with and that a machine may lack: says nothing about the solution."""
 COMPILE_WHEN_RUN = ("triton", "tilelang", "tvm", "cutlass", "cupy")
 """Packages whose kernels are compiled at the first call and kept in a folder under HOME."""
-TUNING = re.compile(r"benchmark|tune|torch\.compile", re.IGNORECASE)
 RUN_TIME_COMPILERS = ("load_inline", "cpp_extension")
 INDUCTOR = "torch.compile"
 NO_COMPILING = "compiling at run time is not possible under this judge's confinement"
@@ -96,8 +94,3 @@ def _first(packages: Sequence[str], imported: Iterable[str]) -> str:
     """The first of the packages that is imported, or of which a part is; empty where there is none."""
     names = [f"{name}." for name in imported]
     return next((package for package in packages if any(name.startswith(f"{package}.") for name in names)), "")
-
-
-def tunes_itself(source: str) -> bool:
-    """Whether its first run may measure which way is fastest: cuDNN's search, an autotuner."""
-    return TUNING.search(source) is not None

@@ -21,7 +21,7 @@ from hone.judge.device.cuda.timing import DeviceTiming
 from hone.judge.device.cuda.trials import DeviceTrials
 from hone.judge.device.cuda.ways import ALL_MODES, UNCAPTURED
 from hone.judge.findings import Findings
-from hone.judge.needs import compiles_when_run, tunes_itself
+from hone.judge.needs import compiles_when_run
 from hone.judge.procedure import Examination, Figures, profile, take_times, usable_baselines
 from hone.judge.protocols.kernelbench import measure_as_published
 from hone.judge.runner import Zygote
@@ -52,8 +52,8 @@ VARIABLES = {
 class CudaBench:
     """A context manager: it has a seat at one GPU, and everything that was started ends with it.
 
-    Other judges may have seats at the same GPU. They load, run and compare at the same time, and while one of them
-    measures the others wait. What needs much of the memory is judged while all others wait.
+    Other judges may have seats at the same GPU. References are loaded at the same time; from then on, while anything of
+    a solution is there, the others wait. What needs much of the memory is judged from the beginning while they do.
     """
 
     def __init__(self, protocol: Protocol, baselines: Sequence[str]) -> None:
@@ -125,7 +125,7 @@ class CudaBench:
         self.drop()
         self._attempts = 2
         try:
-            self._judge_sizes(case, findings, scratch)
+            self._judge_in_turns(case, findings, scratch)
         except Verdict as verdict:
             if verdict.status.resolved:
                 raise
@@ -145,37 +145,51 @@ class CudaBench:
         # Held-out sizes first: the last process is the one that is timed.
         for chosen in reversed(sizes):
             with self._phase(findings, "reference"):
-                reference = self.kept.reference(case, chosen)
-            if scratch is not None:
-                with self._phase(findings, "compile"), self._turns.measuring():
-                    self._compile(case, reference, scratch)
-            subject = self._subject(case, scratch)
-            try:
-                self._judge(case, subject, reference, findings, figures)
-            except Verdict as verdict:
-                # A capture may have broken what is right in PyTorch's ordinary environment.
-                if not subject.captured or isinstance(verdict, BesideError) or verdict.status not in BY_CAPTURES:
-                    raise
-                fresh = self._subject(case, scratch)
-                self._judge(case, fresh, self.kept.reference(case, chosen), findings, figures, UNCAPTURED)
+                self.kept.reference(case, chosen)
+            with self._waited(findings), self._turns.measuring():
+                self._judge_size(case, chosen, findings, figures, scratch)
+
+    def _judge_size(
+        self, case: Case, chosen: Mapping[str, int], findings: Findings, figures: Figures, scratch: Path | None
+    ) -> None:
+        """All that a solution has a part in: no other judge uses the GPU meanwhile."""
+        reference = self.kept.reference(case, chosen)
+        if scratch is not None:
+            with findings.phase("compile"):
+                self._compile(case, reference, scratch)
+        subject = self._subject(case, scratch)
+        try:
+            self._judge(case, subject, reference, findings, figures)
+        except Verdict as verdict:
+            # A capture may have broken what is right in PyTorch's ordinary environment.
+            if not subject.captured or isinstance(verdict, BesideError) or verdict.status not in BY_CAPTURES:
+                raise
+            fresh = self._subject(case, scratch)
+            self._judge(case, fresh, self.kept.reference(case, chosen), findings, figures, UNCAPTURED)
 
     def _judge(
         self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, figures: Figures,
         modes: Sequence[Mode] = ALL_MODES,
     ) -> None:  # fmt: skip
-        held_out = reference.plan.held_out
+        protocol, held_out = self.protocol, reference.plan.held_out
         try:
             findings.confinement = subject.confinement
             self._shortfall.warn_once(subject.confinement)
-            trials = self._checked(case, subject, reference, findings, figures)
+            with findings.phase("load"):
+                subject.open()
+                subject.attach(reference)
+                subject.calibrate(reference)
+                subject.load(reference.plan)
+            trials = DeviceTrials(reference, subject, findings)
+            wanted = HELD_OUT_TRIALS if held_out else protocol.correctness_trials
+            Examination(trials, protocol, findings, figures).check(wanted)
             if held_out:
                 return
-            if self.protocol.timing:
-                with self._waited(findings), self._turns.measuring():
-                    self._take_times(case, subject, reference, findings, trials.scalars, modes)
+            if protocol.timing:
+                self._take_times(case, subject, reference, findings, trials.scalars, modes)
                 self._note_doubts(case, findings)
-            if self.protocol.profile:
-                with self._phase(findings, "profile"), self._turns.working():
+            if protocol.profile:
+                with findings.phase("profile"):
                     findings.profile = profile(reference, subject)
         except Verdict as verdict:
             if verdict.status is Status.NOT_JUDGED and not isinstance(verdict, UnsuitedVerdict):
@@ -184,29 +198,7 @@ class CudaBench:
                 raise Verdict(status, f"beside it {verdict.detail}") from None
             raise
         finally:
-            with self._turns.working():
-                subject.close()
-
-    def _checked(
-        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, figures: Figures
-    ) -> DeviceTrials:
-        """The trials, which were right; raises Verdict."""
-        with self._phase(findings, "load"):
-            with self._turns.working():
-                subject.open()
-                subject.attach(reference)
-            with self._turns.measuring():
-                subject.calibrate(reference)
-        # Libraries that choose the fastest of several ways in a first run measure, too.
-        turn = self._turns.measuring if tunes_itself(case.solution.source) else self._turns.working
-        with self._waited(findings), turn():
-            with findings.phase("load"):
-                subject.load(reference.plan)
-                reference.settle()
-            trials = DeviceTrials(reference, subject, findings)
-            wanted = HELD_OUT_TRIALS if reference.plan.held_out else self.protocol.correctness_trials
-            Examination(trials, self.protocol, findings, figures).check(wanted)
-        return trials
+            subject.close()
 
     @contextmanager
     def _phase(self, findings: Findings, name: str) -> Iterator[None]:
