@@ -21,8 +21,8 @@ def _own_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(slots, "POLL_S", 0.01)
 
 
-@pytest.mark.parametrize(("cores", "slurm", "compilers"), [(1, "", 1), (2, "", 2), (16, "", 14), (16, "4", 4)])
-def test_an_eighth_of_the_cores_stays_free(monkeypatch, cores, slurm, compilers):
+@pytest.mark.parametrize(("cores", "slurm", "compilers"), [(1, "", 1), (2, "", 2), (16, "", 12), (16, "4", 4)])
+def test_a_quarter_of_the_cores_stays_free(monkeypatch, cores, slurm, compilers):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", slurm)
     assert compilers_at_a_time() == compilers

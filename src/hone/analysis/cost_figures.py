@@ -61,9 +61,11 @@ def judge_cost_figure(table: pd.DataFrame) -> Figure:
     sums = table.groupby(["phase", "where"], sort=False)["seconds"].sum().unstack(fill_value=0)
     figure, axes = grid(1, 1, heights_in=[BAR_IN * len(sums) + 0.9], width_in=6.4)
     axis, left = axes[0, 0], np.zeros(len(sums))
-    for where, colour in (("cpu", plotting.PALETTE[5]), ("gpu", plotting.PALETTE[1])):
+    places = {"cpu": ("on CPU", 5), "gpu": ("on GPU", 1), "waiting": ("waiting for other judges", 7)}
+    for where, (label, colour) in places.items():
         if where in sums:
-            axis.barh(range(len(sums)), sums[where], left=left, color=colour, height=0.7, label=f"on {where.upper()}")
+            height, shade = 0.7, plotting.PALETTE[colour]
+            axis.barh(range(len(sums)), sums[where], left=left, color=shade, height=height, label=label)
             left = left + sums[where].to_numpy()
     axis.set_xlabel(f"seconds, sum over {table['solution'].nunique()} solutions")
     _bar_names(axes, [str(phase) for phase in sums.index])

@@ -231,15 +231,14 @@ def verdict_of(traces: Sequence[Trace], settings: Settings) -> dict[str, Any]:
     but no speedup is credited: its `credited` is 0.
     """
     deciding = min(traces, key=lambda trace: (trace.status is Status.PASSED, not trace.status.resolved))
-    wall_s = sum(sum(trace.phase_s.values()) for trace in traces)
     columns: dict[str, Any] = {
         "status": str(deciding.status),
         "status_as_published": str(_deciding_as_published(traces) or ""),
         "detail": deciding.detail,
         "findings": joined(found for trace in traces if trace.performance for found in trace.performance.findings),
         "mode": joined(_mode(trace) for trace in traces),
-        "wall_s": wall_s,
-        "gpu_held_s": wall_s if on_gpu(deciding) else 0.0,
+        "wall_s": sum(sum(trace.phase_s.values()) for trace in traces),
+        "gpu_held_s": sum(trace.spent_s for trace in traces) if on_gpu(deciding) else 0.0,
         **of_trace(deciding),
     }
     if deciding.status is Status.PASSED:

@@ -19,15 +19,18 @@ from pathlib import Path
 from hone.core.files import disk_errors
 from hone.records import digest
 
-FREE_SHARE = 8
-"""One core in so many is left to the judge and to Snakemake."""
+FREE_SHARE = 4
+"""One core in so many is left to judges and to Snakemake."""
 POLL_S = 0.2
 
 
 def compilers_at_a_time() -> int:
-    """Slots on the cores that this process may use: all cores but an eighth, at least one."""
-    cores = _cores()
-    return max(1, cores - cores // FREE_SHARE)
+    """Slots on the cores that this process may use: all but a quarter, or all that Slurm gave a job of its own."""
+    usable = len(os.sched_getaffinity(0))
+    given = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    if given.isdecimal() and int(given):
+        return min(usable, int(given))
+    return max(1, usable - usable // FREE_SHARE)
 
 
 @contextlib.contextmanager
@@ -70,10 +73,3 @@ def _folder() -> Path:
     with disk_errors(folder):
         folder.mkdir(mode=0o700, exist_ok=True)
     return folder
-
-
-def _cores() -> int:
-    """Of this process; at most what Slurm gave a job that it does not confine to its cores."""
-    usable = len(os.sched_getaffinity(0))
-    given = os.environ.get("SLURM_CPUS_PER_TASK", "")
-    return min(usable, int(given)) if given.isdecimal() and int(given) else usable

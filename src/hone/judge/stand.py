@@ -71,8 +71,8 @@ class Timed(Protocol):
     def turn(self, *, kept: bool, audit: bool) -> None:
         """One sample of every side on new inputs; `kept` for the figures, else a warm-up; `audit`: results checked."""
 
-    def audit_apart(self) -> None:
-        """A check of its own that looks like a timed run, where the device has one."""
+    def audit_apart(self, *, every_kind: bool = False) -> None:
+        """A check of its own that looks like a timed run, where the device has one; or one for each kind of values."""
 
     def enough(self, turns: int, taken_s: float) -> bool:
         """Whether samples suffice before the protocol's last turn."""

@@ -26,6 +26,7 @@ from hone.records.problem import (
 from hone.records.selection import KernelUse, OperatorShare, SelectedKernel, Selection, SelectionReason
 from hone.records.solution import Build, BuildStatus, Candidate, KernelResources, Solution
 from hone.records.trace import (
+    WAITING,
     AsPublished,
     BaselineTimes,
     Clock,
@@ -47,6 +48,7 @@ __all__ = [
     "FLOATING_DTYPES",
     "TIMED_ALONE",
     "TORCH_BASELINES",
+    "WAITING",
     "Answer",
     "Argument",
     "AsPublished",

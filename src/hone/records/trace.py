@@ -238,6 +238,10 @@ class Protocol(Record):
         return digest(self.model_dump(mode="json"))
 
 
+WAITING = "waiting"
+"""The phase in which a verdict waits for other judges of its GPU."""
+
+
 class Trace(Versioned):
     """One judged (solution, workload)."""
 
@@ -258,9 +262,14 @@ class Trace(Versioned):
     environment: Environment
     protocol: Protocol
     phase_s: dict[str, float] = Field(default_factory=dict)
-    """Wall seconds by phase: inputs, reference, load, correctness, timing."""
+    """Wall seconds by phase: inputs, reference, load, correctness, timing; `waiting` for other judges of the GPU."""
     judged_at: str
     """UTC, ISO 8601."""
+
+    @property
+    def spent_s(self) -> float:
+        """Seconds of all phases in which it was its turn."""
+        return sum(seconds for phase, seconds in self.phase_s.items() if phase != WAITING)
 
     @model_validator(mode="after")
     def _performance_only_when_passed(self) -> Self:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hone.analysis.provenance import Provenance, of_trace, on_gpu
-from hone.records import Build, Trace
+from hone.records import WAITING, Build, Trace
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
@@ -31,7 +31,7 @@ class Row(TableRow):
     seconds: float = EMPTY
     """Wall seconds."""
     where: str
-    """`cpu` or `gpu`."""
+    """`cpu`, `gpu`, or `waiting` for other judges of the GPU."""
     status: str = ""
     """Verdict, or what became of the build."""
 
@@ -61,10 +61,16 @@ def _phases(trace: Trace, provenance: Provenance) -> Iterable[Row]:
             solution=trace.solution,
             phase=phase,
             seconds=seconds,
-            where="gpu" if on_gpu(trace) else "cpu",
+            where=_where(phase, trace),
             status=str(trace.status),
             **shared,
         )
+
+
+def _where(phase: str, trace: Trace) -> str:
+    if phase == WAITING:
+        return WAITING
+    return "gpu" if on_gpu(trace) else "cpu"
 
 
 def _build(build: Build, definition: str, provenance: Provenance) -> Row:
@@ -82,7 +88,7 @@ def _build(build: Build, definition: str, provenance: Provenance) -> Row:
 def finding(rows: Sequence[Row]) -> str:
     """Seconds by what they were spent on."""
     builds = sum(row.seconds for row in rows if row.phase == BUILD)
-    verdicts = sum(row.seconds for row in rows if row.phase != BUILD)
+    verdicts = sum(row.seconds for row in rows if row.phase not in (BUILD, WAITING))
     gpu = sum(row.seconds for row in rows if row.where == "gpu")
     solutions = plural(len({row.solution for row in rows}), "solution")
     held = f", {gpu:.0f} s of it on a GPU" if gpu else ", all of it on the CPU"

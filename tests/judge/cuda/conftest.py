@@ -4,8 +4,9 @@ import pytest
 
 from .bench import Bench, clocks
 from .rigs import fake_driver, rig
+from .sessions import session
 
-__all__ = ("bench", "fake_driver", "rig")
+__all__ = ("bench", "fake_driver", "rig", "session")
 
 
 @pytest.fixture

@@ -1,66 +1,23 @@
 """What a session judges again: solutions that captures break, and times of two kinds. In the real hosts."""
 
-import os
 from types import SimpleNamespace
 
 import pytest
 
-from hone.judge.case import Case
 from hone.judge.child.cuda.candidate import CandidateHost
 from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.child.cuda.yardsticks import Yardsticks
 from hone.judge.device.cuda import timing
 from hone.judge.device.cuda.bench import CudaBench
-from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.ways import BROKEN_BY_CAPTURES
-from hone.judge.findings import Findings
 from hone.judge.verdict import Verdict
-from hone.records import Build, BuildStatus, Language, Status
-from hone.sources.gold import gold_solution
+from hone.records import Status
 
-from ..conftest import solution_of, workload_of
-from .bench import free_bytes_for
 from .fakes import PROTOCOL
-from .rigs import HEAD, OUT, SETS, model, problem
-from .sessions import FakeZygote, fake_session
+from .rigs import OUT, SETS, problem
 
-SIGMOID = problem("sigmoid", "return torch.sigmoid(x)", OUT)
 NOTHING = problem("nothing", "return x * 0", OUT)
 RIGHT = "return 1 / (1 + torch.exp(-x))"
-KERNEL = "import ctypes\nLIBRARY = ctypes.CDLL(None)\n"
-"""What a module with a kernel of its own may begin with."""
-
-
-@pytest.fixture
-def session(fake_driver, tmp_path):
-    """Judges bodies of `ModelNew.forward` one after the other, None for the reference; gives the findings of each."""
-    zygotes = []
-
-    def judge(*bodies, item=SIGMOID, protocol=PROTOCOL, init="", head=KERNEL):
-        workload = workload_of(item)
-        fake_driver.free_bytes = free_bytes_for(make_device_plan(item, workload, {}), SETS)
-        zygotes.append(FakeZygote(fake_driver))
-        made = fake_session(zygotes[-1], protocol, ("torch_eager",))
-        found = []
-        for body in bodies:
-            solution = (
-                gold_solution(item)
-                if body is None
-                else solution_of(item, head + HEAD + model("ModelNew", body, "x", init), Language.PYTHON)
-            )
-            build = Build(solution=solution.id, status=BuildStatus.INTERPRETED)
-            found.append(Findings())
-            made.examine(Case(solution, build, item, workload, tmp_path, {}), found[-1])
-        made._bench.drop()
-        return found
-
-    judge.runners = lambda: zygotes[-1].runners
-    judge.roles = lambda: [runner.role.split()[0] for runner in judge.runners()]
-    yield judge
-    for zygote in zygotes:
-        for runner in zygote.runners:
-            for descriptor in getattr(runner.host, "_descriptors", ()):
-                os.close(descriptor)
 
 
 # --------------------------------------------------------------------------------------- what captures break

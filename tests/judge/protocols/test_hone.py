@@ -34,8 +34,8 @@ class FakeStand:
         self.turns.append((kept, audit))
         self.log.append("turn")
 
-    def audit_apart(self):
-        self.log.append("apart")
+    def audit_apart(self, *, every_kind=False):
+        self.log.append("all apart" if every_kind else "apart")
 
     def enough(self, turns, taken_s):
         assert taken_s >= 0.0
@@ -78,10 +78,10 @@ def test_the_last_turn_is_audited(enough_after):
     assert sum(kept for kept, _ in stand.turns) == (enough_after or RARELY.timing_runs)
 
 
-def test_an_audit_apart_comes_before_the_first_turn():
+def test_audits_with_all_kinds_of_values_come_before_the_first_turn():
     stand = FakeStand()
     measure(stand, RARELY)
-    assert stand.log == ["begin", "apart", *["turn"] * len(stand.turns)]
+    assert stand.log == ["begin", "all apart", *["turn"] * len(stand.turns)]
 
 
 def test_audits_come_at_random_as_often_as_the_protocol_says(monkeypatch):

@@ -31,7 +31,7 @@ def measure(stand: Timed, baselines: Sequence[str], protocol: Protocol) -> Perfo
 def _turns(stand: Timed, baselines: Sequence[str], protocol: Protocol) -> Performance:
     stand.begin(baselines)
     chance, turns, last = random.SystemRandom(), -protocol.warmup_runs, False
-    stand.audit_apart()
+    stand.audit_apart(every_kind=True)
     while not last:
         turns += 1
         if turns <= 1:

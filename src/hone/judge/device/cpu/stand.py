@@ -110,7 +110,7 @@ class CpuStand:
         if audit:
             self._audit()
 
-    def audit_apart(self) -> None:
+    def audit_apart(self, *, every_kind: bool = False) -> None:
         """Every audit is one of a timed turn."""
 
     def enough(self, turns: int, taken_s: float) -> bool:

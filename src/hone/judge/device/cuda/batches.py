@@ -194,16 +194,22 @@ class TimedBatches:
                 raise OtherResultsError(name, mode, tally.sentence())
             raise Verdict(Status.WRONG_VALUE, f"wrong in a timed run though right before: {tally.sentence()}")
 
-    def audit_apart(self) -> None:
+    def audit_apart(self, *, every_kind: bool = False) -> None:
         """A graph in two parts, which looks like a timed one until its first part is over; else one more timed batch.
 
         Nothing of the second part may be there before its turn, and it gets new inputs meanwhile: so no run can have
-        done another's work. Its values are of any distribution: what is captured may know that it is timed.
+        done another's work. Its values are of any distribution, or one audit for each: a solution may know that it is
+        timed, and do without what the usual values do not need.
         """
-        reference, subject = self._reference, self._subject
+        usable = [name for name in self._protocol.distributions if name not in self._reference.refused]
+        if not usable or self._protocol.rule != "hone":
+            usable = ["as_given"]
         chance = random.SystemRandom()
-        usable = [name for name in self._protocol.distributions if name not in reference.refused]
-        values = chance.choice(usable) if usable and self._protocol.rule == "hone" else "as_given"
+        for values in chance.sample(usable, len(usable) if every_kind else 1):
+            self._audit_apart(values, chance)
+
+    def _audit_apart(self, values: str, chance: random.Random) -> None:
+        reference, subject = self._reference, self._subject
         shape, clock = self._shape(SOLUTION), self._clock(SOLUTION)
         end, gated = shape.runs, shape.gated
         first = chance.randint(1, max(1, end - 1)) if gated else end

@@ -30,12 +30,11 @@ from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.machine.confinement import Shortfall
 from hone.machine.gpus import Gpu, seats, shared_gpu, visible_gpus
 from hone.machine.turns import Turns
-from hone.records import AsPublished, Language, Mode, Protocol, Status
+from hone.records import WAITING, AsPublished, Language, Mode, Protocol, Status
 from hone.screen.kernels import kind_of_kernel
 from hone.sources.gold import gold_solution
 
 HELD_OUT_TRIALS = 1
-WAITING = "waiting"
 LARGE = 4
 """So many times its tensors a problem may need: batches have many sets, and float64 is twice as wide."""
 BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)
