@@ -28,7 +28,7 @@ from hone.tables.names import NAMES
 from hone.tables.stages import run_of
 
 TRAINING = ("salient_ladder", "salient_breakdown", "salient_timeline", "device_roofline", "salient_scaling")
-CLAIMS = ("published_claims", "judge_agreement_summary", "judge_agreement")
+CLAIMS = ("published_claims_summary", "published_claims", "judge_agreement_summary", "judge_agreement")
 FAST_P = NAMES[0]
 
 

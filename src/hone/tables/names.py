@@ -33,6 +33,7 @@ NAMES = (
     "judge_agreement_summary",
     "screen_agreement",
     "published_claims",
+    "published_claims_summary",
     "judge_cost",
     "llm_cost",
 )
