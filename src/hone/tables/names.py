@@ -34,6 +34,7 @@ NAMES = (
     "screen_agreement",
     "published_claims",
     "published_claims_summary",
+    "case_studies",
     "judge_cost",
     "llm_cost",
 )
