@@ -14,8 +14,9 @@ rule fetch_archive:
     conda:
         "../../envs/hone.yaml"
     params:
+        # A licence decides what pages show, not what is fetched.
         archive=lambda wildcards: settings.archives[wildcards.archive].model_dump(
-            mode="json"
+            mode="json", exclude={"licence"}
         ),
         code=stage_digest("sources.archives.stages"),
     message:

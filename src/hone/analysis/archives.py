@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
+from urllib.parse import quote
 
 import pandas as pd
 
 from hone.analysis.frames import MISSING, NO_CODE
+from hone.config.archives import Archive, ScoredLinesArchive
 from hone.config.settings import Settings
 from hone.records import Claim, ClaimedVerdict, Status
 
@@ -96,3 +98,17 @@ def cause(verdict: ClaimedVerdict, kernelbench: str, hone: str) -> str:
     passed = {ClaimedVerdict.CORRECT.value, Status.PASSED.value}
     against = [word for word in said if word not in passed]
     return CAUSES[against[0]] if against and len(against) < len(said) else ""
+
+
+def source_link(archive: Archive, path: str) -> str:
+    """Address of an answer's text at the archive's commit; empty for a repository that is not on GitHub.
+
+    `path` as in `Origin.path`.
+    """
+    repository = archive.url.rstrip("/").removesuffix(".git")
+    if not repository.startswith("https://github.com/"):
+        return ""
+    file, _, index = path.partition("#")
+    # The index of a JSON line is that of its line; a list's entries have no address of their own.
+    line = f"#L{int(index) + 1}" if index and isinstance(archive, ScoredLinesArchive) else ""
+    return f"{repository}/blob/{archive.commit}/{quote(file)}{line}"

@@ -8,7 +8,7 @@ import pandas as pd
 import seaborn as sns  # type: ignore[import-untyped]
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from hone.analysis.plotting import (
     SERIES,
@@ -17,6 +17,7 @@ from hone.analysis.plotting import (
     grid,
     ink,
     legend_below,
+    log_axis,
     markers,
     model_name,
     outer_labels,
@@ -252,14 +253,3 @@ def _strips(axis: Axes, rows: pd.DataFrame, models: list[str], colour: dict[str,
     axis.set_yticks(range(len(models)), [model_name(model) for model in models])
     axis.set_ylim(len(models) - 0.4, -0.6)
     axis.grid(axis="y", visible=False)
-
-
-def log_axis(axis: Axes, low: float, high: float) -> None:
-    """A horizontal log axis with numbers as people write them, no more than fit a panel."""
-    axis.set_xscale("log")
-    axis.set_xlim(low, high)
-    decades = high / low
-    steps = (1, 2, 5) if decades < 30 else (1, 3) if decades < 300 else (1,)
-    axis.xaxis.set_major_locator(LogLocator(subs=steps))
-    axis.xaxis.set_minor_locator(NullLocator())
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

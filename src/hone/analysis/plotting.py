@@ -7,13 +7,14 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from hone.analysis.svg import slim
 from hone.core.files import write_bytes, write_text
@@ -163,6 +164,17 @@ def share_axis(axis: Axes, label: str) -> None:
     axis.set_ylim(-0.03, 1.03)
     axis.set_yticks(np.linspace(0, 1, 6))
     axis.set_ylabel(label)
+
+
+def log_axis(axis: Axes, low: float, high: float, which: Literal["x", "y"] = "x") -> None:
+    """A log axis with numbers as people write them, no more than fit a panel."""
+    axis.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
+    decades = high / low
+    steps = (1, 2, 5) if decades < 30 else (1, 3) if decades < 300 else (1,)
+    ticks = getattr(axis, f"{which}axis")
+    ticks.set_major_locator(LogLocator(subs=steps))
+    ticks.set_minor_locator(NullLocator())
+    ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 class NothingToShow(Exception):

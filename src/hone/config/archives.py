@@ -21,6 +21,8 @@ class ArchiveSection(Section):
     """Commit of KernelBench whose problems were answered; absent: the texts that the archive itself stores."""
     hardware: str = ""
     """GPU of the archive's times, where the archive does not say."""
+    licence: str | None = Field(None, exclude_if=lambda value: value is None)
+    """Licence of the answers, such as `MIT`; absent: none is known, so pages link to the texts and hide them."""
 
 
 class ScoredLinesArchive(ArchiveSection):
@@ -59,6 +61,9 @@ class RunsArchive(ArchiveSection):
     """Who answered, where the runs do not say or say it badly, such as the path of a model."""
     times: dict[int, str] = Field(default_factory=dict)
     """Level -> run that timed these answers again, in an `eval_results.json` of its own."""
+    logs: tuple[str, ...] = ()
+    """Files with what KernelBench's harness printed while it evaluated: the reference's times, and so speedups, which
+    its `eval_results.json` leaves out."""
 
     @field_validator("runs")
     @classmethod

@@ -8,6 +8,7 @@
     problems    statements, workloads, floors
     paths       turns and rounds as trees
     pairs       two sides on the same problems
+    cases       ten answers to read, in sentences
     tables      the CSV files, with what their columns mean
     home        what ran and what came out
     writer      data files, pages, assets

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from hone.analysis.archives import source_link
 from hone.analysis.frames import NO_CODE, SPEED_COLUMNS, UNANSWERED, Place
 from hone.config.settings import ASTRA
 from hone.records import Definition, Finding, Language, Solution, Trace, digest
@@ -35,6 +36,8 @@ class AnswerPages:
         candidate = site.candidates.get(place)
         solution = site.solutions.get(str(entry.cells.get("solution", "")))
         status = str(entry.cells["status"])
+        origin = self._origin(place)
+        hidden = origin is not None and not origin["licence"]
         data = {
             **place._asdict(),
             "id": entry.id,
@@ -52,8 +55,9 @@ class AnswerPages:
             ],
             "speeds": self._speeds(entry),
             "latency_ms": entry.cells.get("latency_ms"),
-            "solution": self._source(solution),
-            "against": self._against(solution, place.definition, parent),
+            "solution": self._source(solution, hidden),
+            "against": None if hidden else self._against(solution, place.definition, parent),
+            "origin": origin,
             "build": self._build(solution),
             "conversation": list(self._conversation(place)),
             "verdicts": list(self._verdicts(place, solution)),
@@ -74,15 +78,30 @@ class AnswerPages:
                 found[baseline] = cells
         return found
 
-    def _source(self, solution: Solution | None) -> dict[str, Any] | None:
+    def _source(self, solution: Solution | None, hidden: bool) -> dict[str, Any] | None:
         if solution is None:
             return None
-        name = self._text(solution.source, solution.language)
         return {
             "id": solution.id,
             "language": solution.language.value,
             "entry_point": solution.entry_point,
-            "text": name,
+            "text": None if hidden else self._text(solution.source, solution.language),
+        }
+
+    def _origin(self, place: Place) -> dict[str, Any] | None:
+        """Where an archive has the answer, and under which licence; without one its text is not shown."""
+        name = self._site.settings.experiments[place.experiment].archive
+        if name is None:
+            return None
+        archive, claim = self._site.settings.archives[name], self._claimed(place)
+        path = claim.record.path if claim else ""
+        return {
+            "archive": name,
+            "repository": archive.url,
+            "commit": archive.commit,
+            "path": path,
+            "link": source_link(archive, path) if claim else "",
+            "licence": archive.licence or "",
         }
 
     def _text(self, text: str, language: Language) -> str:
@@ -169,9 +188,12 @@ class AnswerPages:
         return self._protocols[experiment]
 
     def _claim(self, place: Place) -> dict[str, Any] | None:
-        archive = self._site.settings.experiments[place.experiment].archive or ""
-        item: Located | None = self._site.claims.get((archive, place.model, place.definition, place.sample))
+        item = self._claimed(place)
         return item.shown() if item else None
+
+    def _claimed(self, place: Place) -> Located | None:
+        archive = self._site.settings.experiments[place.experiment].archive or ""
+        return self._site.claims.get((archive, place.model, place.definition, place.sample))
 
 
 def said(status: str) -> str:

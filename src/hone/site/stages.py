@@ -16,6 +16,7 @@ from hone.file_map import FileMap
 from hone.preflight.references import read_checked
 from hone.site.answer import AnswerPages
 from hone.site.board import board
+from hone.site.cases import cases
 from hone.site.entries import as_columns, entries
 from hone.site.home import home
 from hone.site.pairs import Side, comparisons, sides
@@ -28,7 +29,7 @@ from hone.tables.names import NAMES
 from hone.tables.stages import run_of
 
 TRAINING = ("salient_ladder", "salient_breakdown", "salient_timeline", "device_roofline", "salient_scaling")
-CLAIMS = ("published_claims", "judge_agreement_summary", "judge_agreement")
+CLAIMS = ("published_claims_summary", "published_claims", "judge_agreement_summary", "judge_agreement")
 FAST_P = NAMES[0]
 
 
@@ -114,4 +115,5 @@ def _write_tables(writer: Writer, known: Sequence[ReadTable], answers: Mapping[s
         if FAST_P in by_name else []  # fmt: skip
     writer.put("leaderboard", curves)
     writer.put("training", [name for name in TRAINING if name in data])
+    writer.put("cases", cases(data["case_studies"]) if "case_studies" in data else [])
     writer.put("claims", [name for name in CLAIMS if name in data])

@@ -29,10 +29,22 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "compare": ("Compare", ("table", "plot")),
     "training": ("Training", ("plot", "table")),
     "claims": ("Claims", ("table", "plot")),
+    "cases": ("Cases", ()),
     "tables": ("Tables", ("table",)),
 }
 """Page -> its title, and the scripts that it shares with others."""
-MENU = ("index", "leaderboard", "answers", "problems", "trajectories", "compare", "training", "claims", "tables")
+MENU = (
+    "index",
+    "leaderboard",
+    "answers",
+    "problems",
+    "trajectories",
+    "compare",
+    "training",
+    "claims",
+    "cases",
+    "tables",
+)
 LISTED = {"answer": "answers", "problem": "problems", "trajectory": "trajectories"}
 """Page of one thing -> the page of the menu that lists it."""
 POLICY = (

@@ -33,6 +33,8 @@ NAMES = (
     "judge_agreement_summary",
     "screen_agreement",
     "published_claims",
+    "published_claims_summary",
+    "case_studies",
     "judge_cost",
     "llm_cost",
 )

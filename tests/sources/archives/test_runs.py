@@ -194,3 +194,26 @@ def test_a_copied_problem_is_no_answer(repository):
     kernel(repository, (1, 1, 0), problem(1, 1))
     kernel(repository, (1, 2, 0), b"\xff\xfe")
     assert reasons(kernelbench(repository, {})[1]) == [(1, 1, "same_as_reference"), (1, 2, "not_text")]
+
+
+def printed(number, own, reference, correct=True):
+    """As KernelBench's harness prints one result."""
+    return (
+        f"\r 2%| | 1/54 [00:01<00:02]----\n[Eval Result] Problem ID: {number}, Sample ID: 0\n"
+        f"compiled=True correctness={correct} metadata={{'n': 1}} runtime={own} runtime_stats={{'mean': 1}} "
+        f"ref_runtime={reference} ref_runtime_stats={{'mean': 1}}\n"
+    )
+
+
+def test_a_log_gives_the_references_times_to_results_of_its_own_run_and_time(repository):
+    for place in ((1, 1, 0), (1, 2, 0)):
+        kernel(repository, place)
+    start = "Starting Batch Eval with config: EvalConfig({{'run_name': '{}', 'level': 1, 'x': [None]}})\n"
+    log = start.format("one") + printed(1, 2.0, 5.0) + printed(2, 7.5, 1.0) + printed(2, -1.0, 3.0, correct=False)
+    repository.write("log.txt", log + start.format("other") + printed(2, 2.0, 9.0))
+    answers, _ = kernelbench(repository, {"1": result(), "2": result()}, logs=["log.txt"])
+    # Of problem 2 the log has another time, and the same time of another run: neither is this result's.
+    assert [item.claimed.speedup for item in answers] == [2.5, None]
+    assert [item.claimed.reference_ms for item in answers] == [5.0, None]
+    with pytest.raises(SourceError, match="correct logs"):
+        kernelbench(repository, logs=["log"])

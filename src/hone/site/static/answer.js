@@ -7,7 +7,7 @@
     if (!hone.isId(state.id)) throw new Error("The address names no answer.");
     const answer = await hone.load(`answers/${state.id}`);
     const [own, before] = await Promise.all([
-      answer.solution ? hone.load(answer.solution.text) : null, answer.against ? hone.load(answer.against.text) : null]);
+      answer.solution?.text ? hone.load(answer.solution.text) : null, answer.against ? hone.load(answer.against.text) : null]);
     if (!fresh()) return;
     hone.title(hone.shortName(answer.definition));
     hone.fill(content, head(answer), hone.summary(answer), h("nav", { class: "local", "aria-label": "Parts of this page" }, jumps()),
@@ -32,7 +32,8 @@
 
   function sources(answer, own, before, state) {
     const section = h("section", { id: "source", "aria-labelledby": "source-title" }, h("h2", { id: "source-title" }, "Source"));
-    if (!own) { section.append(h("p", {}, "This answer has no kernel.")); return section; }
+    if (answer.origin) section.append(origin(answer.origin));
+    if (!own) { if (!answer.solution) section.append(h("p", {}, "This answer has no kernel.")); return section; }
     const views = [["source", "Source"]];
     if (before) views.push(["beside", "Side by side"], ["unified", "Unified"]);
     const narrow = innerWidth < 800;
@@ -48,6 +49,10 @@
       chosen === "source" ? hone.source(own.lines, "Source")
         : hone.difference(before.lines, own.lines, answer.against.opcodes, [answer.against.name, "this answer"], chosen === "beside"));
     return section;
+  }
+  function origin({ repository, commit, path, link, licence }) {
+    const where = link ? h("a", { href: link, rel: "noreferrer" }, path) : h("code", {}, `${repository} ${commit.slice(0, 12)} ${path}`);
+    return h("p", { class: "quiet" }, licence ? "Published text: " : "The text has no licence, so it is not shown. It stands at ", where, licence ? `, licence ${licence}.` : ".");
   }
   function count(opcodes) {
     let added = 0; let removed = 0;

@@ -8,6 +8,7 @@
     if (!fresh()) return;
     const parts = [];
     if (tables.published_claims) parts.push(scatter(tables.published_claims));
+    if (tables.published_claims_summary) parts.push(h("section", {}, h("h2", {}, "What is left, by archive"), h("p", { class: "quiet" }, tables.published_claims_summary.said), hone.csvTable(tables.published_claims_summary)));
     if (tables.judge_agreement_summary) parts.push(h("section", {}, h("h2", {}, "Verdicts that agree"), h("p", { class: "quiet" }, tables.judge_agreement_summary.said.replaceAll("`", "")), hone.csvTable(tables.judge_agreement_summary)));
     const paper = curves.flatMap((curve) => curve.points.filter((point) => hone.isNumber(point.published)).map((point) => ({ ...curve, ...point })));
     if (paper.length) parts.push(h("section", {}, h("h2", {}, "Papers’ shares beside ours"), h("div", { class: "scroll" }, h("table", { class: "board" },

@@ -11,6 +11,7 @@ from hone.config.archives import RunsArchive
 from hone.core.errors import SourceError
 from hone.records import Claimed
 from hone.sources.archives.answer import Found, Gathered, SkipReason
+from hone.sources.archives.logs import Place, Printed, printed_times, with_reference
 from hone.sources.archives.reading import Repository, Texts, json_value, yaml_mapping
 from hone.sources.archives.verdicts import as_mapping, claimed_of
 
@@ -19,8 +20,6 @@ DETAILED_KERNEL = re.compile(r"problem_(\d+)_kernel\.py")
 GENERATED_KERNEL = re.compile(r"generated_kernels/level_(\d+)/problem_(\d+)\.py")
 PER_PROBLEM = re.compile(r"per_problem/level_(\d+)/problem_(\d+)\.json")
 
-Place = tuple[int, int, int]
-"""Level, number, sample."""
 Result = Mapping[str, Any]
 
 
@@ -44,15 +43,16 @@ class Run:
 def read_runs(repository: Repository, archive: RunsArchive) -> Gathered:
     """All answers of the runs that the config names; raises SourceError for one that is not there."""
     gathered, texts, times = Gathered(), repository.required_texts(), _times(repository, archive)
+    printed = _printed(repository, archive)
     for name in archive.runs:
         repository.require_folder(archive.folder, name, "runs")
-        _read_run(repository, archive, name, texts, times, gathered)
+        _read_run(repository, archive, name, texts, times, printed, gathered)
     return gathered
 
 
 def _read_run(
     repository: Repository, archive: RunsArchive, name: str, texts: Texts, times: Mapping[Place, Claimed],
-    gathered: Gathered,
+    printed: Printed, gathered: Gathered,
 ) -> None:  # fmt: skip
     folder = f"{archive.folder}/{name}"
     files, links = repository.folder(folder), repository.links(folder)
@@ -68,6 +68,7 @@ def _read_run(
             gathered.skip(at, SkipReason.LINK, place=place[:2])
             continue
         claimed = _claimed(run, place, archive.hardware, times)
+        claimed = with_reference(claimed, (name, archive.times.get(place[0], name)), place, printed)
         source = files[file] if file else None
         found = Found(at, *place, source, texts.get(place[:2]), claimed, run.reasons.get(place, ""))
         gathered.found.append(found)
@@ -92,6 +93,14 @@ def _times(repository: Repository, archive: RunsArchive) -> dict[Place, Claimed]
         content = repository.file(f"{archive.folder}/{name}/eval_results.json", "times")
         rows = _evaluated(json_value(content), level)
         found |= {place: claimed_of(result) for place, result in rows.items()}
+    return found
+
+
+def _printed(repository: Repository, archive: RunsArchive) -> Printed:
+    """What the archive's logs say; raises SourceError for a log that is not there."""
+    found: dict[tuple[str, Place], tuple[float, float]] = {}
+    for path in archive.logs:
+        found |= printed_times(repository.file(path, "logs"))
     return found
 
 
