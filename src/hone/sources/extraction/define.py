@@ -72,6 +72,7 @@ def _definition(file: KernelFile, entry: Entry, baselines: Sequence[str]) -> Def
         number=file.number,
         title=file.title,
         axes=entry.sizes(entry.workloads[0]),
+        formulas=entry.formulas,
         inputs=tuple(map(_argument, entry.inputs)),
         parameters=(),
         outputs=tuple(map(_argument, entry.outputs)),

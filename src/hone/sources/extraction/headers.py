@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from pydantic import Field
+
 from hone.core.errors import SourceError
 from hone.records import Record
 from hone.sources.extraction.packages import Tree
@@ -35,7 +37,7 @@ class Resolved(Record):
     """The packages' files in each other's place, without comments."""
     origins: tuple[str, ...]
     """The packages' files that are in the text, `<package>: <path>`, in order."""
-    places: dict[str, str] = {}
+    places: dict[str, str] = Field(default_factory=dict)
     """One of `system` -> the file that includes it first, `<package>: <path>`."""
 
 

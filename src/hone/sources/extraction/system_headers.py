@@ -11,11 +11,9 @@ from collections.abc import Iterable, Mapping
 
 from hone.core.errors import SourceError
 
-C_HEADERS = frozenset(
-    """
-    assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
-    stdbool stddef stdint stdio stdlib string tgmath time uchar wchar wctype omp unistd pthread immintrin x86intrin
-    """.split()
+C_HEADERS = re.compile(
+    r"assert|complex|ctype|errno|fenv|float|inttypes|iso646|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic"
+    r"|stdbool|stddef|stdint|stdio|stdlib|string|tgmath|time|uchar|wchar|wctype|omp|unistd|pthread|immintrin|x86intrin"
 )
 """C's headers and those that compilers and Linux bring, without their `.h`."""
 TOOLKIT = re.compile(
@@ -50,7 +48,9 @@ def known(header: str) -> bool:
 
     C++'s own headers have neither a suffix nor a folder.
     """
-    return "." not in header and "/" not in header or header.removesuffix(".h") in C_HEADERS or _of_toolkit(header)
+    of_cpp = "." not in header and "/" not in header
+    of_c = C_HEADERS.fullmatch(header.removesuffix(".h")) is not None
+    return of_cpp or of_c or TOOLKIT.fullmatch(header) is not None
 
 
 def needed(system: Iterable[str], text: str, places: Mapping[str, str]) -> list[str]:
@@ -78,7 +78,3 @@ def _mentioned(header: str, text: str) -> bool:
     stem = header.rpartition("/")[2].partition(".")[0]
     letters = "_?".join(map(re.escape, stem.replace("_", "")))
     return re.search(rf"(?<!std::)\b{letters}\b", text, re.IGNORECASE) is not None
-
-
-def _of_toolkit(header: str) -> bool:
-    return TOOLKIT.fullmatch(header) is not None
