@@ -19,6 +19,7 @@ import torch
 
 from hone.core.modules import load_module
 from hone.judge.child.models import cast_inputs, flatten, seed_all, set_sizes
+from hone.judge.device.cuda.checks import FLOAT8_STEPS
 from hone.launcher import entry_point
 from hone.machine.hardware import gpu_here
 from hone.records import Definition, Tolerance, Workload
@@ -153,7 +154,7 @@ class WorkloadRun:
 
 
 def worst_share(got: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor], tolerance: Tolerance) -> float:
-    """Largest |got - wanted| / (atol + rtol |wanted|); infinite where NaN or an infinity stands in one of the two only.
+    """Largest |got - wanted| / (atol + rtol |wanted|), with at least one step of an eight-bit type; infinite where NaN or an infinity stands in one of the two only.
 
     Where both are NaN, or the same infinity, they agree.
     """
@@ -162,10 +163,12 @@ def worst_share(got: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor], tol
 
 def _share(got: torch.Tensor, wanted: torch.Tensor, tolerance: Tolerance) -> float:
     worst = 0.0
+    least_atol, least_rtol = FLOAT8_STEPS.get(got.dtype, (0.0, 0.0))
+    atol, rtol = max(tolerance.atol, least_atol), max(tolerance.rtol, least_rtol)
     for start in range(0, got.numel(), CHUNK):
         have, want = (item.reshape(-1)[start : start + CHUNK].double() for item in (got, wanted))
         same = (have == want) | (have.isnan() & want.isnan())
-        share = (have - want).abs() / (tolerance.atol + tolerance.rtol * want.abs())
+        share = (have - want).abs() / (atol + rtol * want.abs())
         share = torch.where(share.isfinite(), share, torch.inf)
         worst = max(worst, float(torch.where(same, 0.0, share).max()))
     return worst

@@ -66,6 +66,10 @@ def test_names_of_files():
             "workloads.usual.axes: 'columns / 3' gives no size at columns = 8: columns / 3 is not whole",
         ),
         ({"language": "triton"}, "language: cuda or cpp, not triton"),
+        (
+            {"outputs": [{"name": "y", "axes": ["rows"], "dtype": "float8_e5m2"}]},
+            "language: cpp has no type for float8_e5m2",
+        ),
         ({"workloads": [{"name": "usual", "axes": {"rows": 4}}]}, "workloads.usual.axes: needs exactly rows, columns"),
         (
             {"workloads": [{"name": "usual", "axes": {"rows": 4, "columns": 2}, "dtypes": ["float16"]}]},

@@ -13,13 +13,13 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from hone.core.errors import SourceError
-from hone.launcher import C_TYPES, HALF_TYPES
+from hone.launcher import C_TYPES, NARROW_TYPES
 from hone.records import Language, Tolerance
 from hone.sources.axes import FormulaError, names_in, size_of
 from hone.sources.extraction.replacement import Replacement
 
 FLOATING = ("float16", "bfloat16", "float32")
-DTYPES = (*C_TYPES, *HALF_TYPES[Language.CUDA])
+DTYPES = (*C_TYPES, *NARROW_TYPES[Language.CUDA])
 FORM = "compare with config/kernels/miniature/1_rms_norm.yaml, a whole entry; docs/astra.md says what each field is"
 
 
@@ -53,7 +53,7 @@ class TensorOrScalar(Part):
     axes: tuple[Identifier, ...] = ()
     """Names of axes, outermost first; none for a scalar."""
     dtype: Dtype | None = None
-    """A type that does not follow the workload's, such as `int64`, or `float32` of a log-sum-exp."""
+    """A type that does not follow the workload's, such as `int64`, `float8_e4m3fn`, or `float32` of a log-sum-exp."""
     scalar: Dtype | None = None
     """Passed by value, of this type: `float64` or `int64`."""
     in_place: bool = False
@@ -172,6 +172,9 @@ class Entry(Part):
             raise ValueError("outputs: there is none, and no input is in_place")
         if any(item.scalar or item.in_place for item in self.outputs):
             raise ValueError("outputs: neither scalar nor in_place makes sense for an output")
+        typed = {item.dtype or item.scalar for item in (*self.inputs, *self.outputs)} - {None}
+        if nameless := typed - {*C_TYPES, *NARROW_TYPES[self.language]}:
+            raise ValueError(f"language: {self.language} has no type for {', '.join(sorted(map(str, nameless)))}")
         if not self.dtypes and (untyped := [item for item in self._tensors() if not item.dtype]):
             raise ValueError(f"{untyped[0].name}: needs a dtype, because the entry has no dtypes that it could follow")
         self._check_names()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hone.launcher import c_type, signature
 from hone.records import Argument, Definition, Language
+from hone.records.layout import FLOAT8
 from hone.sources.extraction import system_headers
 from hone.sources.extraction.entry import Kernel
 from hone.sources.extraction.headers import Resolved
@@ -14,6 +15,7 @@ OWN_HEADERS = {
     Language.CUDA: ("<cuda_bf16.h>", "<cuda_fp16.h>", "<cuda_runtime.h>", "<cstdint>"),
     Language.CPP: ("<cstdint>",),
 }
+FLOAT8_HEADER = "<cuda_fp8.h>"
 
 
 def stand_alone(name: str, kernel: Kernel, resolved: Resolved, definition: Definition, language: Language) -> str:
@@ -27,7 +29,8 @@ def stand_alone(name: str, kernel: Kernel, resolved: Resolved, definition: Defin
         needed = prune(needed, "\n".join((kernel.preamble, launchers)), definition.dtypes)
     defines = "".join(f"#define {macro} {value}\n" for macro, value in kernel.defines.items())
     used = system_headers.needed(resolved.system, "\n".join((needed, kernel.preamble, launchers)), resolved.places)
-    system = dict.fromkeys((*used, *OWN_HEADERS[language]))
+    eight_bits = any(item.dtype in FLOAT8 for item in (*definition.inputs, *definition.outputs))
+    system = dict.fromkeys((*used, *OWN_HEADERS[language], *([FLOAT8_HEADER] if eight_bits else [])))
     includes = "".join(f"#include {header}\n" for header in system)
     return "\n".join(
         (

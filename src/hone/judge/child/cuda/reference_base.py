@@ -23,6 +23,7 @@ from hone.judge.child.models import (
     silence,
 )
 from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.checks import widened
 from hone.judge.device.cuda.draws import Draws
 from hone.judge.device.cuda.events import Clock, Gate
 from hone.judge.device.cuda.memory import DeviceArena
@@ -278,6 +279,7 @@ class ReferenceBase:
 
 def _alike(first: Sequence[torch.Tensor], second: Sequence[torch.Tensor]) -> bool:
     return all(
-        not one.is_floating_point() or torch.allclose(one, other, rtol=1e-2, atol=1e-2, equal_nan=True)
+        not one.is_floating_point()
+        or torch.allclose(widened(one), widened(other), rtol=1e-2, atol=1e-2, equal_nan=True)
         for one, other in zip(first, second, strict=True)
     )
