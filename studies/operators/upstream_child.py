@@ -154,9 +154,10 @@ class WorkloadRun:
 
 
 def worst_share(got: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor], tolerance: Tolerance) -> float:
-    """Largest |got - wanted| / (atol + rtol |wanted|), with at least one step of an eight-bit type; infinite where NaN or an infinity stands in one of the two only.
+    """Largest |got - wanted| / (atol + rtol |wanted|), where eight-bit numbers may be one step of their type off.
 
-    Where both are NaN, or the same infinity, they agree.
+    Infinite where NaN or an infinity stands in one of the two only. Where both are NaN, or the same infinity, they
+    agree.
     """
     return max((_share(a, b, tolerance) for a, b in zip(got, wanted, strict=True)), default=0.0)
 

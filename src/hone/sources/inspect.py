@@ -92,11 +92,8 @@ def definition_of(
 def _languages(arguments: Sequence[Argument]) -> tuple[Language, ...]:
     """Those in which every argument has a type: complex and quantised tensors have none in C++ and CUDA."""
     dtypes = {argument.dtype for argument in arguments}
-    return tuple(
-        language
-        for language in Language
-        if language not in NARROW_TYPES or dtypes <= {*C_TYPES, *NARROW_TYPES[language]}
-    )
+    named = {language: {*C_TYPES, *narrow} for language, narrow in NARROW_TYPES.items()}
+    return tuple(language for language in Language if dtypes <= named.get(language, dtypes))
 
 
 def _needs(file: ProblemFile) -> UnsupportedProblem | None:

@@ -281,7 +281,7 @@ def test_a_neighbour_among_eight_bit_numbers_is_right_and_the_one_after_the_next
     assert tally(values[1:], values[:-1]).wrong == 0
     ones = int((values.float() < 1).sum())
     assert tally(values[ones:-2], values[ones + 2 :]).wrong == len(values) - ones - 2
-    assert tally(values[ones:-2], -values[ones:-2].float().to(dtype)).wrong == len(values) - ones - 2
+    assert tally(values[ones:-2], (-values[ones:-2].float()).to(dtype)).wrong == len(values) - ones - 2
 
 
 @EIGHT_BITS

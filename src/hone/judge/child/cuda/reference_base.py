@@ -278,8 +278,8 @@ class ReferenceBase:
 
 
 def _alike(first: Sequence[torch.Tensor], second: Sequence[torch.Tensor]) -> bool:
+    pairs = ((widened(one), widened(other)) for one, other in zip(first, second, strict=True))
     return all(
-        not one.is_floating_point()
-        or torch.allclose(widened(one), widened(other), rtol=1e-2, atol=1e-2, equal_nan=True)
-        for one, other in zip(first, second, strict=True)
+        not one.is_floating_point() or torch.allclose(one, other, rtol=1e-2, atol=1e-2, equal_nan=True)
+        for one, other in pairs
     )
