@@ -105,11 +105,12 @@ class WorkloadRun:
         self._device = device
 
     def copy(self) -> dict[str, Any]:
-        """Arguments of one call by name: copies of the inputs, outputs full of NaN."""
+        """Arguments of one call by name: copies of the inputs, outputs full of NaN, or of -1 where they are whole."""
         found = {name: item.clone() if isinstance(item, torch.Tensor) else item for name, item in self.values.items()}
         for item in self.definition.outputs:
             shape, dtype = self.definition.shape_of(item), getattr(torch, item.dtype_at(self.workload.dtype))
-            found[item.name] = torch.full(shape, float("nan"), dtype=dtype, device=self._device)
+            found[item.name] = torch.empty(shape, dtype=dtype, device=self._device)
+            found[item.name].reshape(-1).view(torch.uint8).fill_(0xFF)
         return found
 
     def launch(self, library: ctypes.CDLL, arguments: Mapping[str, Any], stream: int | None) -> None:

@@ -34,7 +34,7 @@ def test_what_they_do_not_have(header):
         ("<cub/cub.cuh>", "int scuba;", False),
         ("<cuda_fp8.h>", "float x;", True),  # nobody can tell what a header of many names is for
         ("<vector>", "float x;", True),
-        ("<tvm/ffi/optional.h>", "std::optional<int> x;", False),
+        ("<tvm/ffi/optional.h>", "#include <optional>\nstd::optional<int> x;", False),
     ],
 )
 def test_what_is_of_no_use_is_left_out(header, text, kept):

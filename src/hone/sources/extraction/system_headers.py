@@ -37,6 +37,7 @@ LIBRARIES = {
     "mma.h": "nvcuda",
 }
 """Start of a header's name -> how the names begin that it declares: only these can be told to be of no use."""
+INCLUDE_LINE = re.compile(r"^[ \t]*#[ \t]*include\b.*$", re.MULTILINE)
 REMEDY = (
     "add the package that has it to the entry's packages, or a header of that name in a folder of your own "
     "(`kind: folder`)"
@@ -58,6 +59,7 @@ def needed(system: Iterable[str], text: str, places: Mapping[str, str]) -> list[
 
     Raises SourceError for one that is neither in a package nor known, and whose name the text mentions.
     """
+    text = INCLUDE_LINE.sub("", text)
     found = []
     for bracketed in system:
         header = bracketed.strip("<>")
