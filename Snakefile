@@ -88,6 +88,19 @@ rule definitions:
         "All definitions are written."
 
 
+rule existing_kernels:
+    """Compile the kernels that rounds start from: says without an answer or a GPU that entries are right."""
+    input:
+        [
+            paths.existing(source, level)
+            for source in settings.sources
+            if settings.sources[source].kind == "kernels"
+            for level in settings.sources[source].levels
+        ],
+    message:
+        "All existing kernels are compiled."
+
+
 # As far as a stage: what --until cannot say, see docs/reruns.md.
 
 

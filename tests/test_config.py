@@ -241,6 +241,7 @@ def test_the_gpu_that_is_built_for_is_one_of_the_table():
         ({"turns": 7}, "turns", ["'h200_astra' answers level1/1 up to turn 5", "write turns: 6 or less"]),
         ({"problems": ["level1/1", "level1/4"]}, "models", ["nothing of level1/4", "problems: [level1/1, level1/2,"]),
         ({"turns": 7, "astra": {"stop_at_floor_share": 0.9}}, None, []),  # rounds may end early
+        ({"turns": 7, "astra": {"roofline": True}}, None, []),
         ({"turns": 3}, None, []),
     ],
 )

@@ -30,9 +30,15 @@ def test_types_have_the_name_of_their_language(dtype, cpp, cuda):
     assert (c_type(dtype, Language.CPP), c_type(dtype, Language.CUDA)) == (cpp, cuda)
 
 
-def test_a_type_without_a_c_name_is_an_error():
+def test_types_of_eight_bits_are_cudas_alone():
+    assert c_type("float8_e4m3fn", Language.CUDA) == "__nv_fp8_e4m3"
+    assert c_type("float8_e5m2", Language.CUDA) == "__nv_fp8_e5m2"
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float8_e4m3fn"])
+def test_a_type_without_a_c_name_is_an_error(dtype):
     with pytest.raises(KeyError):
-        c_type("complex64", Language.CPP)
+        c_type(dtype, Language.CPP)
 
 
 def typed(definition):

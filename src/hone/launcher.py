@@ -31,15 +31,21 @@ C_TYPES = {
     "uint8": "uint8_t",
     "bool": "bool",
 }
-HALF_TYPES = {
+NARROW_TYPES = {
     Language.CPP: {"float16": "_Float16", "bfloat16": "__bf16"},
-    Language.CUDA: {"float16": "__half", "bfloat16": "__nv_bfloat16"},
+    Language.CUDA: {
+        "float16": "__half",
+        "bfloat16": "__nv_bfloat16",
+        "float8_e4m3fn": "__nv_fp8_e4m3",
+        "float8_e5m2": "__nv_fp8_e5m2",
+    },
 }
+"""Floating-point types of 16 and 8 bits; C++ has no name for those of 8."""
 
 
 def c_type(dtype: str, language: Language) -> str:
     """C name of a PyTorch data type; raises KeyError for one that has none (complex, quantised)."""
-    return C_TYPES.get(dtype) or HALF_TYPES[language][dtype]
+    return C_TYPES.get(dtype) or NARROW_TYPES[language][dtype]
 
 
 def entry_point(definition: Definition, dtype: str, stem: str = ENTRY_POINT) -> str:

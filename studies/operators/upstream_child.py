@@ -19,6 +19,7 @@ import torch
 
 from hone.core.modules import load_module
 from hone.judge.child.models import cast_inputs, flatten, seed_all, set_sizes
+from hone.judge.device.cuda.checks import FLOAT8_STEPS
 from hone.launcher import entry_point
 from hone.machine.hardware import gpu_here
 from hone.records import Definition, Tolerance, Workload
@@ -104,11 +105,12 @@ class WorkloadRun:
         self._device = device
 
     def copy(self) -> dict[str, Any]:
-        """Arguments of one call by name: copies of the inputs, outputs full of NaN."""
+        """Arguments of one call by name: copies of the inputs, outputs full of NaN, or of -1 where they are whole."""
         found = {name: item.clone() if isinstance(item, torch.Tensor) else item for name, item in self.values.items()}
         for item in self.definition.outputs:
             shape, dtype = self.definition.shape_of(item), getattr(torch, item.dtype_at(self.workload.dtype))
-            found[item.name] = torch.full(shape, float("nan"), dtype=dtype, device=self._device)
+            found[item.name] = torch.empty(shape, dtype=dtype, device=self._device)
+            found[item.name].reshape(-1).view(torch.uint8).fill_(0xFF)
         return found
 
     def launch(self, library: ctypes.CDLL, arguments: Mapping[str, Any], stream: int | None) -> None:
@@ -153,19 +155,22 @@ class WorkloadRun:
 
 
 def worst_share(got: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor], tolerance: Tolerance) -> float:
-    """Largest |got - wanted| / (atol + rtol |wanted|); infinite where NaN or an infinity stands in one of the two only.
+    """Largest |got - wanted| / (atol + rtol |wanted|), where eight-bit numbers may be one step of their type off.
 
-    Where both are NaN, or the same infinity, they agree.
+    Infinite where NaN or an infinity stands in one of the two only. Where both are NaN, or the same infinity, they
+    agree.
     """
     return max((_share(a, b, tolerance) for a, b in zip(got, wanted, strict=True)), default=0.0)
 
 
 def _share(got: torch.Tensor, wanted: torch.Tensor, tolerance: Tolerance) -> float:
     worst = 0.0
+    least_atol, least_rtol = FLOAT8_STEPS.get(got.dtype, (0.0, 0.0))
+    atol, rtol = max(tolerance.atol, least_atol), max(tolerance.rtol, least_rtol)
     for start in range(0, got.numel(), CHUNK):
         have, want = (item.reshape(-1)[start : start + CHUNK].double() for item in (got, wanted))
         same = (have == want) | (have.isnan() & want.isnan())
-        share = (have - want).abs() / (tolerance.atol + tolerance.rtol * want.abs())
+        share = (have - want).abs() / (atol + rtol * want.abs())
         share = torch.where(share.isfinite(), share, torch.inf)
         worst = max(worst, float(torch.where(same, 0.0, share).max()))
     return worst

@@ -205,6 +205,17 @@ def test_rounds_hold_every_version_with_what_became_of_it():
         assert row["status"] != "passed" or row["ci_low"] <= row["speedup"] <= row["ci_high"]
     assert [row["kept"] for row in rows] == [True, True, False, False]
     assert [row["won"] for row in rows] == [False, True, False, False]
+    assert [row["ended"] for row in rows] == ["", "", "", "all rounds were asked"]
+
+
+def test_rounds_that_end_at_the_floor_say_so():
+    made = kit(multi={"turns": 4, "astra": {"stop_at_floor_share": 0.5}})
+    played(made, "multi", (2.5, 2.5))  # the floor is 0.05 ms of 0.08 ms
+    rows = rows_of("astra_rounds", made.run())
+    assert [row["status"] for row in rows] == ["passed", "passed", "not_asked", "not_asked"]
+    why = "at the floor: the least time is 62% of that of version 1"
+    assert [row["ended"] for row in rows] == ["", why, "", ""]
+    assert rows[2]["detail"] == f"the rounds ended {why}"
 
 
 def test_one_evaluation_of_the_winner_gives_the_same_report_as_all():

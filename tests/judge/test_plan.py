@@ -4,7 +4,7 @@ import pytest
 
 from hone.judge.plan import make_plan
 from hone.judge.verdict import Verdict
-from hone.records import Status
+from hone.records import Argument, Status
 from hone.sources.gold import gold_solution
 
 from .conftest import QUICK, scale_definition, workload_of
@@ -15,6 +15,7 @@ from .conftest import QUICK, scale_definition, workload_of
     [
         ({"requires": ("no_such_package",)}, "no_such_package"),
         ({"axes": {"rows": 1 << 20, "columns": 1 << 14}}, "GiB"),
+        ({"outputs": (Argument(name="out", shape=("rows",), dtype="float8_e5m2"),)}, "float8_e5m2 is not supported"),
     ],
 )
 def test_what_cannot_be_judged_is_said_with_numbers(changes, words):

@@ -113,6 +113,22 @@ def test_choose_list_and_check_by_hand(place):
     assert {row["kernel_set"] for row in rows} == {"upstream", "winner"}
 
 
+def test_without_answers_the_existing_kernels_are_chosen(place):
+    for folder in ("solutions", "evaluations"):
+        shutil.rmtree(place / "results/config" / folder)
+    result = hone("choose")
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "no winners: there is no results/config/solutions and no results/config/evaluations" in result.output
+    choices = read_records(place / "results/config/operators/choices.jsonl", KernelChoice)
+    assert [choice.kernel_set for choice in choices] == ["upstream"] * 3
+
+
+def test_without_definitions_the_remedy_is_the_command_that_writes_them(place):
+    shutil.rmtree(place / "results/config/definitions")
+    problem = hone("choose").exception
+    assert isinstance(problem, RecordError) and "snakemake definitions" in problem.remedy
+
+
 def test_a_disagreement_ends_the_command_with_one(place):
     wrong = solution(SILU_DEFINITION, SILU_DEFINITION.kernels["upstream"].replace("* up", "+ up"))
     changed = SILU_DEFINITION.model_copy(update={"kernels": {"upstream": wrong.source}})

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hone.config.settings import Experiment, parse_source
-from hone.core.errors import MachineError
+from hone.core.errors import MachineError, SourceError
 from hone.core.files import read_records, write_records
 from hone.methods import stages as methods
 from hone.records import (
@@ -223,3 +223,23 @@ def test_a_batch_has_its_own_definitions_and_workloads_alone(tmp_path, definitio
     )
     assert read_records(chosen, Definition) == [others[0]]
     assert [item.definition for item in read_records(workloads, Workload)] == [others[0].name]
+
+
+def existing(definition, number, body):
+    changes = {"name": f"tiny/level1/{number}_kernel", "number": number, "kernel_language": "cpp"}
+    kernels = {"upstream": f'extern "C" void launch() {{ {body} }}\n'}
+    return Definition.model_validate({**definition.model_dump(), **changes, "kernels": kernels})
+
+
+def test_existing_kernels_are_compiled_before_anybody_is_asked(definition, tmp_path):
+    file, output = tmp_path / "level1.jsonl", tmp_path / "builds.jsonl"
+    arguments = {"store": tmp_path / "store", "timeout_s": 60.0, "workers": 2, "output": output}
+    write_records(file, [existing(definition, 1, "int one = 1;"), existing(definition, 2, "return missing;")])
+    with pytest.raises(SourceError, match=r"tiny/level1/2_kernel, upstream: .*missing") as caught:
+        stages.build_existing(file, **arguments)
+    assert "1_kernel" not in str(caught.value)
+    assert "prune: false" in caught.value.remedy
+    assert not output.exists()
+    write_records(file, [existing(definition, 1, "int one = 1;")])
+    stages.build_existing(file, **arguments)
+    assert [item.status for item in read_records(output, Build)] == [BuildStatus.BUILT]

@@ -34,3 +34,31 @@ rule build:
         f"Compile kernels: {THIS_SHARD}."
     script:
         "../scripts/build.py"
+
+
+rule build_existing:
+    """Compile a source's existing kernels: needs neither an answer nor a GPU."""
+    input:
+        paths.level("definitions"),
+    output:
+        paths.existing(),
+    log:
+        paths.log("build_existing/{source}/level{level}"),
+    conda:
+        "../../envs/hone.yaml"
+    threads: build_threads
+    params:
+        store=settings.paths.store,
+        timeout_s=settings.judge.build_timeout_s,
+        gpu=BUILD_GPU,
+        code=code_digest(
+            "compile",
+            "core/modules",
+            "launcher",
+            "machine",
+            "records",
+        ),
+    message:
+        "Compile the existing kernels of {wildcards.source}."
+    script:
+        "../scripts/build_existing.py"

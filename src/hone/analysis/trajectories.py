@@ -152,6 +152,8 @@ class Trajectory:
     """By turn and sample; turn 0 is the existing kernel."""
     history: History | None
     """What the roles were shown."""
+    ending: str = ""
+    """Why the rounds ended where they did."""
 
     @property
     def kernel(self) -> str:
@@ -237,9 +239,10 @@ class _Builder:
             for turn in range(1, experiment.turns):
                 places += [Place(name, model, problem.name, turn, sample) for sample in range(experiment.samples)]
             versions = self._versions(places, history, experiment.astra)
+            ending = history.ending(experiment.astra, experiment.turns) if history is not None else ""
             definition, workloads = self._definitions.get(problem.name), tuple(self._workloads.get(problem.name, ()))
             fixed = (name, model, experiment.method, problem.name, definition, workloads)
-            found.append(Trajectory(*fixed, versions=tuple(versions), history=history))
+            found.append(Trajectory(*fixed, versions=tuple(versions), history=history, ending=ending))
         return found
 
     def _problems(self, experiment: Experiment) -> list[Problem]:
@@ -252,6 +255,7 @@ class _Builder:
             return [Version(place.turn, place.sample, problem="no candidate") for place in places]
         entries = {(entry.turn, entry.attempt.sample): entry for entry in history.versions}
         stopped = history.at_floor(options)
+        why = f"the rounds ended {history.ending(options, 0)}"
         first = self._evaluated(entries.get((0, 0)), history, None)
         counted = frozenset(workload.id for workload, trace in first.pairs if credited_speedup(trace) is not None)
         wanted = reported(history) if options.evaluate == "winner" else None
@@ -259,7 +263,7 @@ class _Builder:
         for place in places:
             entry = entries.get((place.turn, place.sample))
             if entry is None and stopped and place.turn > history.last_turn:
-                found.append(Version(place.turn, place.sample, problem="the loop stopped before", missing=NOT_ASKED))
+                found.append(Version(place.turn, place.sample, problem=why, missing=NOT_ASKED))
             elif entry is None:
                 found.append(Version(place.turn, place.sample, problem="no candidate"))
             else:

@@ -50,8 +50,12 @@ def choose(
     from hone.selection.choices import choose as choose_kernels
 
     settings = read(config)
+    known = [stages.existing_files(path, _written_by(config)) for path in (definitions, workloads)]
+    written = [stages.record_files(path) if path.exists() else [] for path in (solutions, evaluations)]
+    if missing := [str(path) for path in (solutions, evaluations) if not path.exists()]:
+        typer.echo(f"no winners: there is no {' and no '.join(missing)}", err=True)
     choose_kernels(
-        *(stages.record_files(path) for path in (definitions, workloads, solutions, evaluations)),
+        *known, *written,
         store=Path(settings.paths.store), timeout_s=settings.judge.build_timeout_s,
         workers=len(os.sched_getaffinity(0)), gpu=gpu(settings.gpu) if settings.gpu else None, output=output,
     )  # fmt: skip
@@ -136,6 +140,11 @@ def select(
 def entries_of(settings: Settings) -> dict[str, Path]:
     """Source of existing kernels -> folder of its config entries."""
     return {name: Path(source.path) for name, source in settings.sources.items() if source.kind == "kernels"}
+
+
+def _written_by(config: Path) -> str:
+    """What to do where definitions or workloads are missing."""
+    return f"`snakemake definitions --cores 2 --configfile {config}` writes it"
 
 
 def _words(text: str) -> list[str]:

@@ -36,6 +36,8 @@ ASTRA: Set[str] = TEAMS.keys()
 UPSTREAM = "upstream"
 """Of a definition's existing kernels, the one that `astra` starts from and that its speedup is measured against."""
 Feedback = Literal["execution", "profile"]
+NEAR_FLOOR_SHARE = 0.95
+"""With `astra.roofline`, a kernel of which the least time is so much of its time has nothing left to gain."""
 
 Numbers = Collection[tuple[int, int]]
 """(level, number) pairs of a batch."""
@@ -53,12 +55,20 @@ class Rounds(Section):
     stop_at_floor_share: float | None = Field(None, gt=0, le=1)
     """A kernel is asked about no more once the least time that the GPU can need is this share of its best version's
     time, as a geometric mean over its suite; absent: every round is asked."""
+    roofline: bool = Field(False, exclude_if=lambda value: not value)
+    """Prompts name for each workload the least time, all bytes counted at the speed of a copy, and the gain that is
+    left; a kernel within 5 % of it is asked about no more, unless `stop_at_floor_share` says otherwise."""
     notes: bool = False
     """`astra` only: a role writes down what a kernel's rounds taught, for the plans of the kernels after it. Each job
     then waits for the jobs before it; `batch_size: 1` takes kernel by kernel."""
     evaluate: Literal["all", "winner"] = Field("all", exclude_if=lambda value: value == "all")
     """Which versions are judged on all workloads, held-out ones included, as tables have it: each of them, or the
     existing kernel and the winner by the suite alone, once all rounds are there. Prompts are the same."""
+
+    @property
+    def enough_share(self) -> float | None:
+        """The share of the floor that ends a kernel's rounds; None: nothing does."""
+        return self.stop_at_floor_share or (NEAR_FLOOR_SHARE if self.roofline else None)
 
 
 class Experiment(Section):

@@ -94,6 +94,10 @@ class Paths:
         """Problems of a level that cannot become a definition."""
         return f"{self.results}/definitions/{source}/level{level}.unsupported.jsonl"
 
+    def existing(self, source: str = "{source}", level: int | str = "{level}") -> str:
+        """Builds of a level's existing kernels."""
+        return f"{self.results}/existing/{source}/level{level}.jsonl"
+
     def archive(self, archive: str = "{archive}") -> str:
         """An archive's answers."""
         return f"{self.results}/archives/{archive}.jsonl"

@@ -11,7 +11,7 @@ from typing import Any
 from hone.judge.verdict import Verdict
 from hone.machine.environment import available_bytes
 from hone.records import Argument, Definition, Protocol, Status, Workload
-from hone.records.layout import Layout, Slot
+from hone.records.layout import FLOAT8, Layout, Slot
 
 GIB = 1 << 30
 SHARED_INPUT_BYTES = 256 << 20
@@ -104,6 +104,8 @@ def make_plan(definition: Definition, workload: Workload, protocol: Protocol, he
     sizes = other_sizes(definition, workload)
     sized = sized_definition(definition, workload)
     inputs, parameters, outputs = layouts_of(sized, workload.dtype)
+    if eight_bits := [slot for slot in (*inputs.slots, *outputs.slots) if slot.dtype in FLOAT8]:
+        raise Verdict(Status.NOT_JUDGED, f"data type {eight_bits[0].dtype} is not supported by the judge on a CPU")
     # What is written in place must be made anew for every run, so it cannot be shared.
     shared = inputs.tensor_bytes > SHARED_INPUT_BYTES and not in_place_slots(sized, inputs)
     plan = Plan(sized, workload, sizes, inputs, parameters, outputs, shared)

@@ -35,6 +35,8 @@ class GPU(Record):
     memory_bandwidth_gb_per_s: int = Field(gt=0)
     copy_bandwidth_gb_per_s: int | None = Field(None, gt=0)
     """Measured: bytes read and written by the best copy between large buffers."""
+    shortest_kernel_us: float | None = Field(None, gt=0)
+    """Measured: the shortest median among kernels on a few kB, by the judge's device time."""
     fp32_tflops: float = Field(gt=0)
     """Peak of the CUDA cores, a fused multiply-add counted as two operations."""
     tf32_tensor_tflops: float | None = Field(None, gt=0)

@@ -135,6 +135,13 @@ def record_files(path: Path) -> list[Path]:
     return [file for file in sorted(path.rglob("*.jsonl")) if not file.name.endswith(".unsupported.jsonl")]
 
 
+def existing_files(path: Path, remedy: str) -> list[Path]:
+    """As `record_files`; raises RecordError with the remedy where there is neither file nor folder."""
+    if not path.exists():
+        raise RecordError("no such file or folder", where=str(path), remedy=remedy)
+    return record_files(path)
+
+
 def _loaded(library: Path | None) -> str:
     """Namespace of the operators that a library registers; empty without one. Raises MachineError."""
     if library is None:

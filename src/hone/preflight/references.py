@@ -94,7 +94,7 @@ def _check_rounds(settings: Settings, name: str, transcript: str) -> None:
         if last is None:
             problem, remedy = f"'{transcript}' answers nothing of", rows.problems_of(experiment.source)
             raise ConfigError(f"{problem} level{level}/{number}", where=f"experiments.{name}.models", remedy=remedy)
-        if last + 1 < experiment.turns and experiment.astra.stop_at_floor_share is None:
+        if last + 1 < experiment.turns and experiment.astra.enough_share is None:
             problem = f"'{transcript}' answers level{level}/{number} up to turn {last}"
             raise ConfigError(problem, where=f"experiments.{name}.turns", remedy=f"write turns: {last + 1} or less")
 

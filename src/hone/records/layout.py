@@ -12,9 +12,12 @@ ALIGNMENT = 4096
 
 ITEM_BYTES = {
     "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2,
+    "float8_e4m3fn": 1, "float8_e5m2": 1,
     "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1,
 }  # fmt: skip
 FLOATING = ("float64", "float32", "float16", "bfloat16")
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
+"""Types of eight bits: never those of a workload, and not judged on a CPU."""
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,8 @@ class Definition(Versioned):
     title: str
     axes: dict[str, int]
     """Named axes with the problem's own sizes."""
+    formulas: dict[str, str] = Field(default_factory=dict, exclude_if=lambda value: not value)
+    """Axis whose size follows from others -> its formula, such as `2 * hidden` or `hidden / 128`."""
     inputs: tuple[Argument, ...]
     """Arguments of `Model.forward`, in order. Those that are `in_place` are results too."""
     parameters: tuple[Argument, ...]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hone.core.errors import MachineError, SourceError
 from hone.core.scratch import ScratchFolder
-from hone.launcher import C_TYPES, HALF_TYPES
+from hone.launcher import C_TYPES, NARROW_TYPES
 from hone.records import Argument, Definition, Language, UnsupportedProblem, canonical_json
 from hone.sources.channel import Replies
 from hone.sources.inspection import READY, Inspection, Report
@@ -92,9 +92,8 @@ def definition_of(
 def _languages(arguments: Sequence[Argument]) -> tuple[Language, ...]:
     """Those in which every argument has a type: complex and quantised tensors have none in C++ and CUDA."""
     dtypes = {argument.dtype for argument in arguments}
-    return tuple(
-        language for language in Language if language not in HALF_TYPES or dtypes <= {*C_TYPES, *HALF_TYPES[language]}
-    )
+    named = {language: {*C_TYPES, *narrow} for language, narrow in NARROW_TYPES.items()}
+    return tuple(language for language in Language if dtypes <= named.get(language, dtypes))
 
 
 def _needs(file: ProblemFile) -> UnsupportedProblem | None:

@@ -49,6 +49,8 @@ class Row(TableRow):
     """Answers per problem."""
     stop_at_floor_share: float = EMPTY
     """A kernel is done when the floor is this share of its best time."""
+    roofline: bool
+    """Whether prompts name the gain that is left, by the bytes at the speed of a copy."""
     notes: bool
     """Whether plans carry notes of the kernels before."""
     rounds: columns.Rounds
@@ -107,7 +109,7 @@ def _is_plain(experiment: Experiment) -> bool:
 
 def _of_loop(options: Rounds) -> dict[str, Any]:
     """Those that kernels depend on: which of them are evaluated is none."""
-    return options.model_dump(exclude={"evaluate"})
+    return options.model_dump(exclude={"evaluate"}) | {"roofline": options.roofline}
 
 
 def _rows(astra: Astra, run: Pair, reference: Pair) -> list[Row]:

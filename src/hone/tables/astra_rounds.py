@@ -9,6 +9,7 @@ from hone.analysis.astra import Astra, Outcome
 from hone.analysis.metrics import geometric_mean, geometric_mean_interval
 from hone.analysis.trajectories import Version
 from hone.config.settings import UPSTREAM
+from hone.methods.astra.history import ALL_ROUNDS
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
@@ -43,6 +44,8 @@ class Row(TableRow):
     suite_speedup: columns.SuiteSpeedup = EMPTY
     won: bool
     """This version is the winner."""
+    ended: str = ""
+    """Of the versions of the last round that was asked: why no further round was."""
     published: float = EMPTY
     """The paper's speedup of the winner."""
     published_source: columns.PublishedSource = ""
@@ -83,6 +86,7 @@ def _row(astra: Astra, outcome: Outcome, version: Version, kept: bool) -> Row:
         suite_speedup=version.suite_speedup,
         kept=kept,
         won=version is trajectory.winner,
+        ended=trajectory.ending if trajectory.history and version.turn == trajectory.history.last_turn else "",
         detail=version.problem or (deciding.detail if deciding is not None else ""),
         findings=version.verdicts.findings,
         solution=version.solution.id if version.solution else "",
@@ -106,6 +110,13 @@ def figure(table: pd.DataFrame) -> Drawn:
     return trajectory_figure(table)
 
 
+def layout(table: pd.DataFrame) -> pd.DataFrame:
+    """With a remark on who won, and on why rounds ended before all were asked."""
+    pairs = zip(table["won"], table["ended"], strict=True)
+    remarks = [("winner" if won else "", ended if ended != ALL_ROUNDS else "") for won, ended in pairs]
+    return table.assign(remark=["; ".join(filter(None, found)) for found in remarks])
+
+
 TABLE = RunTable(
     name="astra_rounds",
     title="Every version of every kernel",
@@ -118,6 +129,7 @@ TABLE = RunTable(
     row=Row,
     rows=rows,
     finding=finding,
+    layout=layout,
     shown={
         "kernel": "Kernel",
         "experiment": "Experiment",
@@ -126,7 +138,7 @@ TABLE = RunTable(
         "suite_speedup": "Speedup on the suite",
         "status": "Status on all workloads",
         "speedup": "Speedup on all workloads",
-        "won": "Winner",
+        "remark": "Remarks",
     },
     figures=(
         Figure(

@@ -260,3 +260,40 @@ def test_sparse_leaves_one_in_ten():
     kept = found != 0
     assert 0.08 < float(kept.float().mean()) < 0.12
     assert torch.equal(found[kept], values[0][kept])
+
+
+# ------------------------------------------------------------------------------------------------- eight bits
+
+
+EIGHT_BITS = pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+
+
+def positive(dtype):
+    """All finite values of a type from 0 up, in order."""
+    values = torch.arange(128, dtype=torch.uint8).view(dtype)
+    return values[values.float().isfinite()]
+
+
+@EIGHT_BITS
+def test_a_neighbour_among_eight_bit_numbers_is_right_and_the_one_after_the_next_is_not(dtype):
+    values = positive(dtype)
+    assert tally(values[:-1], values[1:]).wrong == 0
+    assert tally(values[1:], values[:-1]).wrong == 0
+    ones = int((values.float() < 1).sum())
+    assert tally(values[ones:-2], values[ones + 2 :]).wrong == len(values) - ones - 2
+    assert tally(values[ones:-2], (-values[ones:-2].float()).to(dtype)).wrong == len(values) - ones - 2
+
+
+@EIGHT_BITS
+def test_a_nan_of_eight_bits_stands_where_it_is_expected(dtype):
+    nan, one = torch.tensor([NAN]).to(dtype), torch.ones(1).to(dtype)
+    assert tally(nan, nan).wrong == 0
+    assert tally(nan, one).wrong == tally(one, nan).wrong == 1
+
+
+@EIGHT_BITS
+@pytest.mark.parametrize("distribution", ["as_given", "signed", "wide", "sparse"])
+def test_eight_bit_inputs_take_every_distribution(distribution, dtype):
+    (found,) = redistribute([torch.ones(1000).to(dtype)], distribution, 7)
+    assert found.dtype is dtype
+    assert (distribution == "as_given") == bool((found.float() == 1).all())

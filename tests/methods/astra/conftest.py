@@ -56,8 +56,9 @@ def history(kernel, trace):
     `outcomes` may be a text instead: why there is no code. The existing kernel takes 1 ms everywhere.
     """
 
-    def judged(solution, item, outcome, floor_ms, findings):
+    def judged(solution, item, outcome, floor_ms, findings, device):
         fields = {**trace.model_dump(), "solution": solution.id, "workload": item.id}
+        fields["environment"] = fields["environment"] | {"device": device}
         if isinstance(outcome, Status):
             return Trace.model_validate({**fields, "status": outcome, "detail": f"detail of {outcome.value}"})
         times = Performance(
@@ -66,7 +67,7 @@ def history(kernel, trace):
         )  # fmt: skip
         return Trace.model_validate({**fields, "performance": times})
 
-    def make(*rows, suite=SUITE, floor_ms=0.0, findings=(), definition=kernel):
+    def make(*rows, suite=SUITE, floor_ms=0.0, findings=(), definition=kernel, device="cpu"):
         attempts, solutions, builds, traces = [], [], [], []
         for turn, sample, outcomes in rows:
             place = {"definition": definition.name, "turn": turn, "sample": sample}
@@ -81,7 +82,8 @@ def history(kernel, trace):
             built = built if rejected else {"status": BuildStatus.BUILT, "artifact": "k.so"}
             builds.append(Build(solution=solution.id, **built))
             doubts = findings if turn else ()
-            traces += [judged(solution, item, it, floor_ms, doubts) for item, it in zip(suite, outcomes, strict=True)]
+            timed = zip(suite, outcomes, strict=True)
+            traces += [judged(solution, item, outcome, floor_ms, doubts, device) for item, outcome in timed]
         found = histories([definition], {definition.name: suite}, attempts, solutions, builds, traces)
         return found[definition.name]
 

@@ -7,7 +7,7 @@ import pytest
 from hone.config.settings import Rounds
 from hone.methods.astra.evidence import NO_COUNTERS, NO_RESOURCES, describe, evidence, median_interval, overview, table
 from hone.records import Build, BuildStatus, Clock, KernelResources, Performance, Status, Timing, Trace
-from tests.methods.astra.conftest import SUITE
+from tests.methods.astra.conftest import SUITE, workload
 
 OLD = (0, 0, (1.0, 1.0))
 
@@ -123,3 +123,51 @@ def test_performance_needs_no_baseline(history):
     bare = Performance(solution=Timing(samples_ms=(0.5,)), baselines={})
     cells = row(describe(found, with_records(found, baselines=bare.baselines)), SUITE[0].name)
     assert (cells["existing us"], cells["speedup"]) == ("-", "-")
+
+
+# ------------------------------------------------------------------------------------------------ the roofline
+
+
+STEERED = Rounds(roofline=True)
+H200 = "NVIDIA H200"
+
+
+def test_steering_names_the_floor_the_share_and_the_gain_of_each_workload(history):
+    """The judge's bound of 0.1 ms, by operations, is above what the bytes take; all other bounds are below."""
+    found = history(OLD, (1, 0, (0.5, 0.104)), floor_ms=0.1, device=H200)
+    text = describe(found, found.versions[1], STEERED)
+    slow, fast = row(text, SUITE[0].name), row(text, SUITE[1].name)
+    assert (slow["floor us"], slow["of floor"], slow["possible gain"]) == ("100", "20%", "5.00")
+    assert (fast["floor us"], fast["of floor"], fast["possible gain"]) == ("100", "96%", "1.04")
+    assert "at a copy's 4280 GB/s, 1.3 us at least" in text
+    assert "below 1.05 there is nothing left to win" in text
+
+
+def test_the_floor_counts_outputs_in_full(history):
+    large = workload(1 << 20, 64)
+    found = history((0, 0, (1.0,)), (1, 0, (0.2,)), suite=(large,), device=H200)
+    cells = row(describe(found, found.versions[1], STEERED), large.name)
+    nbytes = 4 * ((2 << 20) * 64 + 64)
+    assert float(cells["floor us"]) == pytest.approx(nbytes / 4280e3, rel=1e-3)
+    assert cells["possible gain"] == f"{200 / (nbytes / 4280e3):.2f}"
+
+
+def test_no_gain_is_promised_below_the_floor(history):
+    found = history(OLD, (1, 0, (0.05, 0.05)), floor_ms=0.1, device=H200)
+    assert row(describe(found, found.versions[1], STEERED), SUITE[0].name)["possible gain"] == "1.00"
+
+
+def test_the_overview_has_the_gain_that_is_left(history):
+    found = history(OLD, (1, 0, (0.5, 0.125)), floor_ms=0.1, device=H200)
+    last = overview(found, STEERED).splitlines()[-1]
+    assert "| 40% | 2.50 | " in last
+
+
+@pytest.mark.parametrize("device", [H200, "cpu"])
+def test_without_the_option_and_without_a_known_gpu_nothing_of_it_is_said(history, device):
+    found = history(OLD, (1, 0, (0.5, 0.25)), floor_ms=0.1, device=device)
+    assert "possible gain" not in evidence(found, Rounds()) + overview(found, Rounds())
+    if device == "cpu":
+        text = describe(found, found.versions[1], STEERED)
+        assert "nothing left to win" not in text
+        assert row(text, SUITE[0].name)["possible gain"] == "-"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.config.settings import load
+from hone.config.settings import Rounds, load
 from hone.core.errors import ConfigError
 
 
@@ -33,6 +33,10 @@ def test_both_methods_take_all_common_options(method):
 def test_the_papers_loop_is_the_default():
     found = settings().experiments["a"].astra
     assert (found.start_from, found.stop_at_floor_share, found.notes) == ("last", None, False)
+    assert "roofline" not in found.model_dump(), "so that runs without it keep their digests"
+    assert found.enough_share is None
+    assert Rounds(roofline=True).enough_share == 0.95
+    assert Rounds(roofline=True, stop_at_floor_share=0.9).enough_share == 0.9
 
 
 LOCAL = {"k": {"kind": "local", "path": "p", "levels": {1: 3}}}

@@ -115,6 +115,21 @@ def test_one_launcher_for_each_type_is_asked_for_by_name(history, kernel):
     assert "every one of the exported functions written out by name" in shown
 
 
+def test_the_coder_is_told_which_results_may_be_a_step_off(history, kernel):
+    said = "may in any case be one step of their eight-bit type off"
+    assert said not in text(ask(CODING, history(OLD, NEW)))
+    rounded = kernel.outputs[0].model_copy(update={"name": "rounded", "dtype": "float8_e4m3fn"})
+    changed = kernel.model_copy(update={"outputs": (rounded,)})
+    assert f"- Elements of rounded {said}." in text(ask(CODING, history(OLD, NEW, definition=changed), language="cuda"))
+
+
+def test_the_tester_is_told_the_formulas_of_sizes(kernel):
+    changed = kernel.model_copy(update={"formulas": {"columns": "rows / 8"}})
+    shown = text(renderer().testing(changed, [workload(64, 8), workload(80, 10)]))
+    assert "`axes` gives the sizes of rows, whole numbers" in shown
+    assert "The others follow: columns is rows / 8, a whole number." in shown
+
+
 def test_hardware_facts_only_when_asked_for(history):
     found = history(OLD, NEW)
     assert "NVIDIA H200" in text(ask("planning", found, hardware="H200"))

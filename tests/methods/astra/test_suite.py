@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hone.methods.astra.suite import MOST_WORKLOADS, Limits, make_suite
+from hone.methods.astra.suite import MOST_WORKLOADS, BadEntryError, Limits, make_suite
 from hone.records import Definition, Tolerance
 from tests.methods.astra.conftest import workload
 
@@ -123,3 +123,25 @@ def test_sizes_that_follow_others_may_be_left_out_but_not_wrong(kernel):
 def test_one_visible_workload_tells_nothing_of_the_others(kernel):
     made, visible = wide(kernel, (4, 8))
     assert Limits(made, visible).free == list(made.axes)
+
+
+def limits_of(kernel, sizes, formula):
+    """Of a kernel whose `columns` have a formula, with visible workloads of these (rows, columns)."""
+    changed = kernel.model_copy(update={"formulas": {"columns": formula}})
+    return Limits(changed, [workload(rows, columns) for rows, columns in sizes])
+
+
+@pytest.mark.parametrize("sizes", [[(512, 4)], [(256, 2), (1024, 8)]], ids=["one example", "two examples"])
+def test_an_axis_with_a_formula_follows_and_is_never_asked_for(kernel, sizes):
+    limits = limits_of(kernel, sizes, "rows / 128")
+    assert (limits.free, limits.rules, limits.multiples) == (["rows"], {"columns": "rows / 128"}, {})
+    assert limits.workload({"axes": {"rows": 384}}).axes == {"rows": 384, "columns": 3}
+    with pytest.raises(BadEntryError, match="rows / 128 is not whole"):
+        limits.workload({"axes": {"rows": 200}})
+    with pytest.raises(BadEntryError, match="columns = 4, but it must be 3"):
+        limits.workload({"axes": {"rows": 384, "columns": 4}})
+
+
+def test_a_formula_that_is_a_multiple_is_said_like_one(kernel):
+    limits = limits_of(kernel, [(4, 8)], "2 * rows")
+    assert (limits.free, limits.rules, limits.multiples) == (["rows"], {}, {"columns": (2, "rows")})

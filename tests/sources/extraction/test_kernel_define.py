@@ -178,6 +178,21 @@ def test_types_and_in_place_arguments_reach_the_launchers(source):
     assert workloads[0].tolerance == Tolerance(atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.usefixtures("in_process")
+def test_results_of_eight_bits(source):
+    rewrite(
+        source,
+        ("language: cpp", "language: cuda"),
+        ("{name: y, axes: [rows, both]}", "{name: y, axes: [rows, both], dtype: float8_e4m3fn}"),
+        ("return 2 * x * factor", "return (2 * x * factor).to(torch.float8_e4m3fn)"),
+    )
+    [definition], _ = define(fetch("own", source))
+    text = definition.kernels["upstream"]
+    assert "#include <cuda_fp8.h>" in text
+    assert 'extern "C" void launch_float32(const float* x, double factor, __nv_fp8_e4m3* y,' in text
+    assert definition.compulsory_bytes == 4 * 16 * (4 + 1)
+
+
 def test_the_miniature_compiles_and_computes_what_its_reference_says(tmp_path):
     [definition], workloads = define(read_entries("miniature", entry_paths(MINIATURE), {"own": OWN}))
     solution = kernel_solution(definition, "upstream")

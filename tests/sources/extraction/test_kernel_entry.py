@@ -33,6 +33,12 @@ def test_sizes_of_products_follow_and_keep_the_launchers_order():
     assert entry.dtypes_of(entry.workloads[0]) == ("float32",)
 
 
+def test_a_formula_gives_the_sizes_of_its_axis():
+    entry = parse_entry(ENTRY.replace("2 * columns", "(columns + 3) // 4"), "here")
+    assert [entry.sizes(shape)["both"] for shape in entry.workloads] == [2, 2]
+    assert entry.formulas == {"both": "(columns + 3) // 4"}
+
+
 def test_names_of_files():
     assert parse_name("config/kernels/own/12_silu_and_mul.yaml") == (12, "silu_and_mul")
     assert parse_name("silu.yaml") is None
@@ -49,9 +55,21 @@ def test_names_of_files():
         ({"outputs": []}, "outputs: there is none, and no input is in_place"),
         ({"outputs": [{"name": "x", "axes": ["rows"]}]}, "'x' stands for two things"),
         ({"outputs": [{"name": "y", "axes": ["depth"]}]}, "y: 'depth' is not among the axes"),
-        ({"axes": {"rows": None, "columns": None, "both": "columns + 2"}}, "not of the form '2 * <axis>'"),
-        ({"axes": {"rows": None, "columns": "2 * both", "both": "2 * rows"}}, "a product of a product"),
+        ({"axes": {"rows": None, "columns": None, "both": "columns ** 2"}}, "axes.both: 'columns ** 2' is no formula"),
+        (
+            {"axes": {"rows": None, "columns": None, "both": "2 * column"}},
+            "'column' of '2 * column' is not among the axes",
+        ),
+        ({"axes": {"rows": None, "columns": "2 * both", "both": "2 * rows"}}, "a formula of a formula"),
+        (
+            {"axes": {"rows": None, "columns": None, "both": "columns / 3"}},
+            "workloads.usual.axes: 'columns / 3' gives no size at columns = 8: columns / 3 is not whole",
+        ),
         ({"language": "triton"}, "language: cuda or cpp, not triton"),
+        (
+            {"outputs": [{"name": "y", "axes": ["rows"], "dtype": "float8_e5m2"}]},
+            "language: cpp has no type for float8_e5m2",
+        ),
         ({"workloads": [{"name": "usual", "axes": {"rows": 4}}]}, "workloads.usual.axes: needs exactly rows, columns"),
         (
             {"workloads": [{"name": "usual", "axes": {"rows": 4, "columns": 2}, "dtypes": ["float16"]}]},

@@ -28,6 +28,10 @@ def names(text):
         ("inline bool operator==(A a, B b) { return true; }", set()),
         ("static_assert(sizeof(int) == 4);", set()),
         ('extern "C" void f(int x);', {"f"}),
+        ("template <typename T> [[noreturn]] inline auto panic(T at) -> void { throw at; }", {"panic"}),
+        ('[[nodiscard, gnu::pure]] [[deprecated("[[")]] int f(int x) { return x; }', {"f"}),
+        ("struct [[nodiscard]] A { int x; };", {"A"}),
+        ("[[maybe_unused]] static int x [[gnu::unused]] = 3;", {"x"}),
     ],
 )
 def test_names_of_declarations(text, expected):
@@ -58,7 +62,7 @@ def test_declarations_end_where_they_do():
     assert names(text) == [set(), {"table"}, {"S"}, set(), {"g"}, {"x"}, {"y"}, {"z"}]
 
 
-@pytest.mark.parametrize("text", ["namespace a { int x;", "int f() { return 1;", "}", "#if X\nint x;\n"])
+@pytest.mark.parametrize("text", ["namespace a { int x;", "int f() { return 1;", "}", "#if X\nint x;\n", "[[a int x;"])
 def test_text_that_does_not_close(text):
     with pytest.raises(Unreadable):
         parse(text)

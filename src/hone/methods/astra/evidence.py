@@ -11,7 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 from hone.config.settings import UPSTREAM, Rounds
-from hone.methods.astra.history import History, Version
+from hone.machine.roofline import least_time
+from hone.methods.astra.history import JUDGES_BOUND, History, Version
 from hone.methods.feedback import failure
 from hone.records import Build, Performance, Trace, Workload
 from hone.selection.rank import credited_speedup
@@ -24,22 +25,29 @@ MEASURED = (
     "Each workload: {clock}, median and {confidence:.0%} interval, the existing kernel and this one in turns in the "
     "same run. Bytes are compulsory: every input and output once. The floor is the least time that they can take."
 )
+STEERING = (
+    "Each workload: {clock}, median and {confidence:.0%} interval, the existing kernel and this one in turns in the "
+    "same run. Bytes are compulsory: every input and output once, and again what is written in place. Outputs count in "
+    "full, even those that fit the L2 cache: runs follow each other, and what one leaves there pushes as much out. The "
+    "floor is the time of so many bytes at {source}. Possible gain is time over floor: below {little:.2f} there is "
+    "nothing left to win."
+)
 CLOCKS = {True: "device time with a cold L2 cache", False: "wall time of a call"}
 
 
 def evidence(history: History, options: Rounds) -> str:
     """Everything that the next round is told: the version that it starts from, and what the last round gave."""
     start, last = history.start(options), history.chosen(history.last_turn)
-    parts = [describe(history, start)]
+    parts = [describe(history, start, options)]
     if last is not start:
         parts += [
             f"The last round did not become the starting point. {_verdict(history, last)}",
-            describe(history, last),
+            describe(history, last, options),
         ]
     return "\n\n".join(parts)
 
 
-def describe(history: History, version: Version) -> str:
+def describe(history: History, version: Version, options: Rounds = JUDGES_BOUND) -> str:
     """One version: its measurements, its resources, and what went wrong."""
     parts = [f"### Measurements of {version.label}"]
     if version.solution is None:
@@ -49,20 +57,31 @@ def describe(history: History, version: Version) -> str:
         on_gpu = any(
             trace.performance is not None and trace.performance.clock is not None for trace in version.traces.values()
         )
-        explained = MEASURED.format(clock=CLOCKS[on_gpu], confidence=CONFIDENCE)
-        parts += [explained, latency_table(history, version, timed)]
+        parts += [_explained(version, CLOCKS[on_gpu], options), latency_table(history, version, timed, options)]
     parts += [*failures(history, version), resources(version.build), counters(version.traces.values())]
     return "\n\n".join(parts)
 
 
-def latency_table(history: History, version: Version, workloads: Sequence[Workload]) -> str:
+def _explained(version: Version, clock: str, options: Rounds) -> str:
+    """What the columns mean; steering where the GPU's speed is known."""
+    least = next((found for trace in version.traces.values() if (found := least_time(0, trace))), None)
+    if not options.roofline or least is None:
+        return MEASURED.format(clock=clock, confidence=CONFIDENCE)
+    little = 1 / (options.enough_share or 1)
+    return STEERING.format(clock=clock, confidence=CONFIDENCE, source=least.source, little=little)
+
+
+def latency_table(
+    history: History, version: Version, workloads: Sequence[Workload], options: Rounds = JUDGES_BOUND
+) -> str:  # fmt: skip
     """One row a workload, with unknown figures left as `-`."""
-    head = ("workload", "type", "sizes", "time us", "interval us", "existing us", "speedup", "MB", "GB/s", "of floor")
-    rows = [_row(history, version, item) for item in workloads]
-    return table((*head, "clock", "remarks"), rows)
+    head = ("workload", "type", "sizes", "time us", "interval us", "existing us", "speedup", "MB", "GB/s")
+    floor = ("floor us", "of floor", "possible gain") if options.roofline else ("of floor",)
+    rows = [_row(history, version, item, options) for item in workloads]
+    return table((*head, *floor, "clock", "remarks"), rows)
 
 
-def _row(history: History, version: Version, workload: Workload) -> list[str]:
+def _row(history: History, version: Version, workload: Workload, options: Rounds) -> list[str]:
     performance = _performance(version, workload)
     assert performance is not None
     time_ms, nbytes = performance.solution.latency_ms, moved_bytes(history.definition, workload)
@@ -78,10 +97,22 @@ def _row(history: History, version: Version, workload: Workload) -> list[str]:
         f"{performance.speedup(UPSTREAM):.3f}" if existing else "-",
         f"{nbytes / 1e6:.4g}",
         f"{nbytes / (time_ms * 1e6):.4g}",
-        f"{performance.floor_ms / time_ms:.0%}" if performance.floor_ms > 0 else "-",
+        *_floor_cells(history.floor_us(version, workload, options), 1e3 * time_ms, options),
         f"{performance.clock.source}, {performance.clock.mode}" if performance.clock else "the judge's own",
         _remarks(performance, counted=workload in history.counted),
     ]
+
+
+def _floor_cells(floor_us: float | None, time_us: float, options: Rounds) -> list[str]:
+    """The share of the floor; with steering the floor before it and what is left to gain behind it."""
+    if floor_us is None:
+        return ["-"] * (3 if options.roofline else 1)
+    share = f"{floor_us / time_us:.0%}"
+    return [f"{floor_us:.4g}", share, _gain(floor_us / time_us)] if options.roofline else [share]
+
+
+def _gain(share: float) -> str:
+    return f"{max(1.0, 1 / share):.2f}"
 
 
 def _remarks(performance: Performance, *, counted: bool) -> str:
@@ -127,17 +158,19 @@ def counters(traces: Iterable[Trace]) -> str:
 
 def overview(history: History, options: Rounds) -> str:
     """All rounds so far in one table."""
-    head = ("version", "outcome", "speedup over the existing kernel", "share of the floor", "started from next")
+    gains = ("possible gain",) if options.roofline else ()
+    head = ("version", "outcome", "speedup over the existing kernel", "share of the floor", *gains, "started from next")
     start = history.start(options)
     rows = []
     for version in history.versions:
-        speedup, share = history.speedup(version), history.floor_share(version)
+        speedup, share = history.speedup(version), history.floor_share(version, options)
         rows.append(
             [
                 version.label,
                 _outcome(history, version),
                 f"{speedup:.3f}" if speedup is not None else "-",
                 f"{share:.0%}" if share is not None else "-",
+                *([_gain(share) if share is not None else "-"] if options.roofline else []),
                 "yes" if version is start else "",
             ]
         )

@@ -13,8 +13,14 @@ from functools import cached_property
 from pydantic import Field
 
 from hone.config.settings import Rounds
+from hone.machine.roofline import least_time
 from hone.records import Build, Candidate, Definition, Solution, Trace, Versioned, Workload
 from hone.selection.rank import credited_speedup, fastest, mean_speedup
+from hone.sources.workloads import moved_bytes
+
+ALL_ROUNDS = "all rounds were asked"
+JUDGES_BOUND = Rounds()
+"""Without other options the floor is the judge's own bound."""
 
 
 class Attempt(Versioned):
@@ -114,17 +120,29 @@ class History:
         """Geometric mean over the counted workloads of upstream's time over its own; None unless all pass."""
         return mean_speedup(version.traces, self.counted)
 
-    def floor_share(self, version: Version) -> float | None:
+    def floor_share(self, version: Version, options: Rounds = JUDGES_BOUND) -> float | None:
         """Geometric mean over the counted workloads of the least possible time over its own.
 
-        None unless all pass, or where the judge gives no such bound (on a CPU).
+        None unless all pass, or where there is no such bound (on a CPU).
         """
         if self.speedup(version) is None:
             return None
-        timed = [performance for item in self.counted if (performance := version.traces[item.id].performance)]
-        if any(performance.floor_ms <= 0 for performance in timed):
+        floors = [self.floor_us(version, item, options) for item in self.counted]
+        times = [time.solution.latency_ms for item in self.counted if (time := version.traces[item.id].performance)]
+        known = [floor for floor in floors if floor is not None]
+        if len(known) < len(floors):
             return None
-        return statistics.geometric_mean([item.floor_ms / item.solution.latency_ms for item in timed])
+        return statistics.geometric_mean([floor / (1e3 * ms) for floor, ms in zip(known, times, strict=True)])
+
+    def floor_us(self, version: Version, workload: Workload, options: Rounds = JUDGES_BOUND) -> float | None:
+        """The least time for a workload on which the version was timed: the judge's bound, or with `roofline` that of
+        the bytes at the speed of a copy; None where there is none."""
+        trace = version.traces[workload.id]
+        if options.roofline:
+            least = least_time(moved_bytes(self.definition, workload), trace)
+            return None if least is None else least.us
+        bound_ms = trace.performance.floor_ms if trace.performance is not None else 0.0
+        return 1e3 * bound_ms if bound_ms > 0 else None
 
     def chosen(self, turn: int) -> Version:
         """The candidate of a round that goes on: the fastest that passes, else the one that comes nearest.
@@ -151,8 +169,16 @@ class History:
 
     def at_floor(self, options: Rounds) -> bool:
         """Whether the best version is as near to the least possible time as the experiment wants."""
-        share = self.floor_share(self.best)
-        return options.stop_at_floor_share is not None and share is not None and share >= options.stop_at_floor_share
+        enough = options.enough_share
+        share = None if enough is None else self.floor_share(self.best, options)
+        return enough is not None and share is not None and share >= enough
+
+    def ending(self, options: Rounds, turns: int) -> str:
+        """Why no round comes after the last one that there is, of an experiment of so many turns."""
+        if self.at_floor(options):
+            share = self.floor_share(self.best, options)
+            return f"at the floor: the least time is {share:.0%} of that of {self.best.label}"
+        return ALL_ROUNDS if self.last_turn >= turns - 1 else "not all rounds are there"
 
 
 def histories(

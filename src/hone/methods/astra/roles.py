@@ -22,7 +22,8 @@ from hone.methods.feedback import cut
 from hone.methods.hardware import facts
 from hone.methods.render import FENCES, LANGUAGE_NAMES
 from hone.methods.templates import Templates
-from hone.records import Answer, Definition, Message, Prompt, Record, Workload
+from hone.records import Answer, Argument, Definition, Message, Prompt, Record, Workload
+from hone.records.layout import FLOAT8
 from hone.teams import TEAMS
 
 TESTING, CODING = "testing", "coding"
@@ -56,6 +57,10 @@ def require_kernel(definition: Definition, experiment: Experiment, name: str) ->
         problem = f"{definition.name} is written in {definition.kernel_language}, not {wanted}"
         remedy = f"set language: {definition.kernel_language}"
         raise ConfigError(problem, where=f"{where}.language", remedy=remedy)
+
+
+def _results(definition: Definition) -> list[Argument]:
+    return [*definition.outputs, *(item for item in definition.inputs if item.in_place)]
 
 
 class RoleRenderer:
@@ -108,6 +113,7 @@ class RoleRenderer:
             "fence": FENCES[language],
             "signatures": launcher.signatures(definition, language),
             "flags": definition.compiler_flags,
+            "eight_bits": [item.name for item in _results(definition) if item.dtype in FLOAT8],
             "tolerances": {item.dtype: item.tolerance for item in reversed(visible)},
             "hardware": self.hardware,
             "hardware_name": self.experiment.hardware,

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from hone.methods.extract import fenced_blocks
 from hone.records import Definition, Versioned, Workload
+from hone.sources.axes import FormulaError, multiple, size_of
 from hone.sources.workloads import moved_bytes
 
 MOST_WORKLOADS = 8
@@ -47,13 +48,16 @@ class Limits:
         self.visible = visible
         self.tolerances = {item.dtype: item.tolerance for item in reversed(visible)}
         self.max_bytes = int(BYTES_FACTOR * max(moved_bytes(definition, item) for item in visible))
-        axes = definition.axes
+        formulas, products = definition.formulas, _products(definition.formulas)
+        axes = [axis for axis in definition.axes if axis not in formulas]
         sizes = {axis: tuple(item.axes[axis] for item in visible) for axis in axes}
         telling = len({tuple(item.axes.items()) for item in visible}) > 1  # one example tells nothing of the others
         self.fixed = {axis: found[0] for axis, found in sizes.items() if telling and len(set(found)) == 1}
         varying = {axis: found for axis, found in sizes.items() if telling and axis not in self.fixed}
-        self.multiples = _multiples(varying)
-        self.free = [axis for axis in axes if axis not in self.fixed and axis not in self.multiples]
+        self._observed = _multiples(varying)
+        self.free = [axis for axis in axes if axis not in self.fixed and axis not in self._observed]
+        self.multiples = self._observed | products
+        self.rules = {axis: formula for axis, formula in formulas.items() if axis not in products}
 
     def workload(self, entry: Any) -> Workload:
         """An entry `{"axes": {...}, "dtype": "..."}` as a workload; raises BadEntryError.
@@ -86,7 +90,8 @@ class Limits:
         if missing:
             raise BadEntryError(f"the size of {missing[0]} is missing")
         full = {**self.fixed, **{axis: axes[axis] for axis in self.free}}
-        full |= {axis: factor * full[other] for axis, (factor, other) in self.multiples.items()}
+        full |= {axis: factor * full[other] for axis, (factor, other) in self._observed.items()}
+        full |= {axis: _size_of(formula, full) for axis, formula in self.definition.formulas.items()}
         for axis, size in axes.items():
             if size != full[axis]:
                 raise BadEntryError(f"{axis} = {size}, but it must be {full[axis]} here")
@@ -100,6 +105,19 @@ class Limits:
         name = "_".join([*(f"{axis}{axes[axis]}" for axis in self.free or axes), dtype])
         tolerance = self.tolerances[dtype]
         return Workload(definition=self.definition.name, name=name, axes=axes, dtype=dtype, tolerance=tolerance)
+
+
+def _products(formulas: Mapping[str, str]) -> dict[str, tuple[int, str]]:
+    """Those formulas that are a multiple of one axis."""
+    found = {axis: multiple(formula) for axis, formula in formulas.items()}
+    return {axis: rule for axis, rule in found.items() if rule is not None}
+
+
+def _size_of(formula: str, sizes: Mapping[str, int]) -> int:
+    try:
+        return size_of(formula, sizes)
+    except FormulaError as error:
+        raise BadEntryError(str(error)) from None
 
 
 def _multiples(sizes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, str]]:

@@ -152,6 +152,7 @@ class _Reader:
     def _declaration(self) -> Declaration:
         first = self.at
         parameters = self._skip_template()
+        self._skip_attributes()
         body = self.at
         end = self._skip_to_end()
         text = self.text[self.tokens[first].start : self.tokens[end].end]
@@ -166,6 +167,11 @@ class _Reader:
             words.update(_words(self.tokens[self.at : end]))
             self.at = end + 1
         return frozenset(words)
+
+    def _skip_attributes(self) -> None:
+        """Move behind `[[…]]` in front of what is declared."""
+        while self.at < len(self.tokens) and (end := _attribute_end(self.tokens, self.at)) is not None:
+            self.at = end + 1
 
     def _skip_to_end(self) -> int:
         """Move behind the declaration; gives the index of its last token."""
@@ -229,6 +235,7 @@ def _directive(text: str) -> Declaration:
 
 
 def _described(text: str, tokens: Sequence[Token], parameters: frozenset[str]) -> Declaration:
+    tokens = _without_attributes(tokens)
     head = tokens[0].text
     if head == "using":
         return _using(text, tokens)
@@ -281,6 +288,28 @@ def _name_end(tokens: Sequence[Token]) -> int:
             return at - 1
         at += 1
     return len(tokens) - 1
+
+
+def _attribute_end(tokens: Sequence[Token], at: int) -> int | None:
+    """Index of the last `]` of an attribute such as `[[noreturn]]` that begins at `at`; None where none does."""
+    if [token.text for token in tokens[at : at + 2]] != ["[", "["]:
+        return None
+    depth = 0
+    for index in range(at, len(tokens)):
+        depth += (tokens[index].text == "[") - (tokens[index].text == "]")
+        if depth == 0:
+            return index
+    raise Unreadable("an attribute does not close")
+
+
+def _without_attributes(tokens: Sequence[Token]) -> Sequence[Token]:
+    kept, at = [], 0
+    while at < len(tokens):
+        end = _attribute_end(tokens, at)
+        if end is None:
+            kept.append(tokens[at])
+        at = at + 1 if end is None else end + 1
+    return kept
 
 
 def _parameters(tokens: Sequence[Token], operator: int) -> list[str]:

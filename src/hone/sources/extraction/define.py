@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from hone.core.errors import SourceError
+from hone.core.errors import SourceError, located
 from hone.records import TORCH_BASELINES, Argument, Definition, Tolerance, Workload
 from hone.sources.extraction.entry import Entry, Shape, TensorOrScalar
 from hone.sources.extraction.fetch import LEVEL, KernelFile
@@ -55,10 +55,11 @@ def define(
 
 
 def _kernels(file: KernelFile, entry: Entry, definition: Definition) -> dict[str, str]:
-    return {
-        name: stand_alone(name, kernel, file.resolved[name], definition, entry.language)
-        for name, kernel in entry.kernels.items()
-    }
+    found = {}
+    for name, kernel in entry.kernels.items():
+        with located(f"{file.path}: kernels.{name}"):
+            found[name] = stand_alone(name, kernel, file.resolved[name], definition, entry.language)
+    return found
 
 
 def _definition(file: KernelFile, entry: Entry, baselines: Sequence[str]) -> Definition:
@@ -71,6 +72,7 @@ def _definition(file: KernelFile, entry: Entry, baselines: Sequence[str]) -> Def
         number=file.number,
         title=file.title,
         axes=entry.sizes(entry.workloads[0]),
+        formulas=entry.formulas,
         inputs=tuple(map(_argument, entry.inputs)),
         parameters=(),
         outputs=tuple(map(_argument, entry.outputs)),

@@ -13,13 +13,13 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from hone.core.errors import SourceError
-from hone.launcher import C_TYPES, HALF_TYPES
+from hone.launcher import C_TYPES, NARROW_TYPES
 from hone.records import Language, Tolerance
+from hone.sources.axes import FormulaError, names_in, size_of
 from hone.sources.extraction.replacement import Replacement
 
-PRODUCT = re.compile(r"(?P<factor>\d+) \* (?P<axis>[a-z]\w*)")
 FLOATING = ("float16", "bfloat16", "float32")
-DTYPES = (*C_TYPES, *HALF_TYPES[Language.CUDA])
+DTYPES = (*C_TYPES, *NARROW_TYPES[Language.CUDA])
 FORM = "compare with config/kernels/miniature/1_rms_norm.yaml, a whole entry; docs/astra.md says what each field is"
 
 
@@ -53,7 +53,7 @@ class TensorOrScalar(Part):
     axes: tuple[Identifier, ...] = ()
     """Names of axes, outermost first; none for a scalar."""
     dtype: Dtype | None = None
-    """A type that does not follow the workload's, such as `int64`, or `float32` of a log-sum-exp."""
+    """A type that does not follow the workload's, such as `int64`, `float8_e4m3fn`, or `float32` of a log-sum-exp."""
     scalar: Dtype | None = None
     """Passed by value, of this type: `float64` or `int64`."""
     in_place: bool = False
@@ -121,7 +121,7 @@ class Shape(Part):
 
     name: Identifier
     axes: dict[Identifier, Annotated[int, Field(ge=1)]]
-    """Sizes of the axes that are not products of others."""
+    """Sizes of the axes that have no formula."""
     dtypes: tuple[str, ...] = ()
     """Empty: all of the entry's."""
     held_out: bool = False
@@ -138,7 +138,8 @@ class Entry(Part):
     flags: tuple[str, ...] = ()
     """Flags with which upstream is compiled, and so every solution too."""
     axes: dict[Identifier, str | None]
-    """Names in the launcher's order; the value is empty, or a product such as `2 * hidden`."""
+    """Names in the launcher's order; the value is empty, or a formula of others, such as `2 * hidden`, `hidden / 128`
+    (which must be whole) or `(tokens + 63) // 64`."""
     inputs: tuple[TensorOrScalar, ...] = Field(min_length=1)
     outputs: tuple[TensorOrScalar, ...] = ()
     reference: str
@@ -171,6 +172,9 @@ class Entry(Part):
             raise ValueError("outputs: there is none, and no input is in_place")
         if any(item.scalar or item.in_place for item in self.outputs):
             raise ValueError("outputs: neither scalar nor in_place makes sense for an output")
+        typed = {item.dtype or item.scalar for item in (*self.inputs, *self.outputs)} - {None}
+        if nameless := typed - {*C_TYPES, *NARROW_TYPES[self.language]}:
+            raise ValueError(f"language: {self.language} has no type for {', '.join(sorted(map(str, nameless)))}")
         if not self.dtypes and (untyped := [item for item in self._tensors() if not item.dtype]):
             raise ValueError(f"{untyped[0].name}: needs a dtype, because the entry has no dtypes that it could follow")
         self._check_names()
@@ -186,36 +190,51 @@ class Entry(Part):
             raise ValueError(f"workloads: '{again[0]}' is there twice")
 
     def _check_axes(self) -> None:
-        for name, product in self.axes.items():
-            match = PRODUCT.fullmatch(product or f"1 * {name}")
-            if match is None or match["axis"] not in self.axes:
-                raise ValueError(f"axes.{name}: '{product}' is not of the form '2 * <axis>'")
-            if product and self.axes[match["axis"]]:
-                raise ValueError(f"axes.{name}: '{product}' is a product of a product")
+        for name, formula in self.formulas.items():
+            for axis in sorted(_names_in(name, formula)):
+                if axis not in self.axes:
+                    raise ValueError(f"axes.{name}: '{axis}' of '{formula}' is not among the axes")
+                if self.axes[axis]:
+                    raise ValueError(f"axes.{name}: '{formula}' is a formula of a formula; '{axis}' must have none")
         for item in (*self.inputs, *self.outputs):
             if unknown := [axis for axis in item.axes if axis not in self.axes]:
                 raise ValueError(f"{item.name}: '{unknown[0]}' is not among the axes")
-        free = [name for name, product in self.axes.items() if not product]
+        free = [name for name in self.axes if name not in self.formulas]
         for shape in self.workloads:
             if sorted(shape.axes) != sorted(free):
                 raise ValueError(f"workloads.{shape.name}.axes: needs exactly {', '.join(free)}")
+            try:
+                self.sizes(shape)
+            except FormulaError as error:
+                raise ValueError(f"workloads.{shape.name}.axes: {error}") from None
             if unknown := [dtype for dtype in shape.dtypes if dtype not in self.dtypes]:
                 raise ValueError(f"workloads.{shape.name}.dtypes: '{unknown[0]}' is not among the entry's dtypes")
 
     def _tensors(self) -> list[TensorOrScalar]:
         return [item for item in (*self.inputs, *self.outputs) if not item.scalar]
 
+    @property
+    def formulas(self) -> dict[str, str]:
+        """Axis -> formula, of those that follow from others."""
+        return {name: formula for name, formula in self.axes.items() if formula}
+
     def sizes(self, shape: Shape) -> dict[str, int]:
         """Sizes of all axes, in the launcher's order."""
-        found = {}
-        for name, product in self.axes.items():
-            match = PRODUCT.fullmatch(product) if product else None
-            found[name] = int(match["factor"]) * shape.axes[match["axis"]] if match else shape.axes[name]
-        return found
+        formulas = self.formulas
+        return {
+            name: size_of(formulas[name], shape.axes) if name in formulas else shape.axes[name] for name in self.axes
+        }
 
     def dtypes_of(self, shape: Shape) -> tuple[str, ...]:
         """Data types that a shape is judged in."""
         return shape.dtypes or self.dtypes
+
+
+def _names_in(axis: str, formula: str) -> set[str]:
+    try:
+        return names_in(formula)
+    except FormulaError as error:
+        raise ValueError(f"axes.{axis}: {error}") from None
 
 
 def parse_entry(text: str, where: str) -> Entry:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from pydantic import Field
+
 from hone.core.errors import SourceError
 from hone.records import Record
 from hone.sources.extraction.packages import Tree
@@ -35,12 +37,14 @@ class Resolved(Record):
     """The packages' files in each other's place, without comments."""
     origins: tuple[str, ...]
     """The packages' files that are in the text, `<package>: <path>`, in order."""
+    places: dict[str, str] = Field(default_factory=dict)
+    """One of `system` -> the file that includes it first, `<package>: <path>`."""
 
 
 @dataclass
 class _State:
     trees: Sequence[Tree]
-    system: list[str] = field(default_factory=list)
+    system: dict[str, str] = field(default_factory=dict)
     origins: list[str] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     done: set[tuple[str, str]] = field(default_factory=set)
@@ -56,7 +60,8 @@ def resolve(headers: Sequence[str], trees: Sequence[Tree]) -> Resolved:
     state = _State(trees)
     for header in headers:
         _insert(state, _required(state, header), conditional=False)
-    return Resolved(system=tuple(state.system), text="".join(state.parts), origins=tuple(state.origins))
+    text, origins = "".join(state.parts), tuple(state.origins)
+    return Resolved(system=tuple(state.system), text=text, origins=origins, places=state.system)
 
 
 def without_comments(text: str) -> str:
@@ -115,8 +120,9 @@ def _insert_lines(state: _State, place: tuple[Tree, str], lines: Sequence[str], 
             where = f"{tree.label}: {path}"
             remedy = "add the package that has it to the entry's packages, or its folder to the package's include"
             raise SourceError(f'includes "{include["name"]}", which is not in the packages', where=where, remedy=remedy)
-        elif f"<{include['name']}>" not in state.system:
-            state.system.append(f"<{include['name']}>")
+        else:
+            tree, path = place
+            state.system.setdefault(f"<{include['name']}>", f"{tree.label}: {path}")
 
 
 def _found(state: _State, place: tuple[Tree, str], include: re.Match[str]) -> tuple[Tree, str] | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hone.launcher import c_type, signature
 from hone.records import Argument, Definition, Language
+from hone.records.layout import FLOAT8
+from hone.sources.extraction import system_headers
 from hone.sources.extraction.entry import Kernel
 from hone.sources.extraction.headers import Resolved
 from hone.sources.extraction.prune import prune
@@ -13,16 +15,22 @@ OWN_HEADERS = {
     Language.CUDA: ("<cuda_bf16.h>", "<cuda_fp16.h>", "<cuda_runtime.h>", "<cstdint>"),
     Language.CPP: ("<cstdint>",),
 }
+FLOAT8_HEADER = "<cuda_fp8.h>"
 
 
 def stand_alone(name: str, kernel: Kernel, resolved: Resolved, definition: Definition, language: Language) -> str:
-    """One file that compiles by itself and exports the definition's launchers. `name`: `upstream` or `current`."""
+    """One file that compiles by itself and exports the definition's launchers. `name`: `upstream` or `current`.
+
+    Raises SourceError where it needs a header that neither the packages nor the compiler have.
+    """
     launchers = _launchers(kernel.body, definition, language)
     needed = resolved.text
     if kernel.prune:
         needed = prune(needed, "\n".join((kernel.preamble, launchers)), definition.dtypes)
     defines = "".join(f"#define {macro} {value}\n" for macro, value in kernel.defines.items())
-    system = dict.fromkeys((*resolved.system, *OWN_HEADERS[language]))
+    used = system_headers.needed(resolved.system, "\n".join((needed, kernel.preamble, launchers)), resolved.places)
+    eight_bits = any(item.dtype in FLOAT8 for item in (*definition.inputs, *definition.outputs))
+    system = dict.fromkeys((*used, *OWN_HEADERS[language], *([FLOAT8_HEADER] if eight_bits else [])))
     includes = "".join(f"#include {header}\n" for header in system)
     return "\n".join(
         (

@@ -24,6 +24,7 @@ from hone.judge.child.models import (
     silence,
 )
 from hone.judge.device.cuda import driver
+from hone.judge.device.cuda.checks import widened
 from hone.judge.device.cuda.draws import Draws
 from hone.judge.device.cuda.events import Clock, Gate
 from hone.judge.device.cuda.memory import DeviceArena
@@ -292,7 +293,8 @@ class ReferenceBase:
 
 
 def _alike(first: Sequence[torch.Tensor], second: Sequence[torch.Tensor]) -> bool:
+    pairs = ((widened(one), widened(other)) for one, other in zip(first, second, strict=True))
     return all(
         not one.is_floating_point() or torch.allclose(one, other, rtol=1e-2, atol=1e-2, equal_nan=True)
-        for one, other in zip(first, second, strict=True)
+        for one, other in pairs
     )

@@ -14,7 +14,7 @@ from hone.judge.child.models import (
     seed_all,
 )
 from hone.judge.device.cuda import driver
-from hone.judge.device.cuda.checks import DeviceTally, changed_inputs, scale_of
+from hone.judge.device.cuda.checks import DeviceTally, changed_inputs, scale_of, widened
 from hone.judge.device.cuda.memory import DeviceArena
 
 ASIDE_BYTES = 4 << 30
@@ -39,7 +39,7 @@ class ReferenceChecks(Yardsticks):
         self._poison_outputs()
         self._expect(0, scalars, message["forward_seed"])
         usual = message["distribution"] == "as_given"
-        finite = all(bool(out.isfinite().all()) for out in self._expected if out.is_floating_point())
+        finite = all(bool(widened(out).isfinite().all()) for out in self._expected if out.is_floating_point())
         wanted, alike = message["exact"] and finite, True
         self._yardstick = None
         if wanted:

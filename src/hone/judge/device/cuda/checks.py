@@ -16,6 +16,10 @@ ROUNDING_SLACK = 16.0
 """Times the reference's own error, as root mean square over a tensor: what an element may be off beside the tolerance.
 Not times its error at the element itself, which is near zero here and there by chance."""
 
+FLOAT8_STEPS = {torch.float8_e4m3fn: (2.0**-9, 2.0**-3), torch.float8_e5m2: (2.0**-16, 2.0**-2)}
+"""(atol, rtol) of one step of the type. With rounding in another order a number between two values ends at the other
+one, so that no smaller tolerance can be asked for."""
+
 
 @dataclass
 class DeviceTally(Counts):
@@ -32,8 +36,10 @@ class DeviceTally(Counts):
 
         NaN must stand where NaN is expected and nowhere else, infinities likewise with their sign. Integers and
         booleans must be equal to the bit. `exact`: what is that near to it is right too, however far off a reference
-        is that rounds to TF32.
+        is that rounds to TF32. Numbers of eight bits may always be one step of their type off.
         """
+        least_atol, least_rtol = FLOAT8_STEPS.get(expected.dtype, (0.0, 0.0))
+        atol, rtol = max(atol, least_atol), max(rtol, least_rtol)
         self.elements += expected.numel()
         wants, gots = expected.reshape(-1), got.reshape(-1)
         for start in range(0, wants.numel(), CHUNK):
@@ -86,8 +92,13 @@ def _near(have: torch.Tensor, exact: torch.Tensor, atol: float, rtol: float) -> 
 
 
 def _raw(tensor: torch.Tensor) -> torch.dtype:
-    """Bytes for flags, so that 2 is not true; else its own type."""
-    return torch.uint8 if tensor.dtype is torch.bool else tensor.dtype
+    """Bytes for flags, so that 2 is not true, and for eight-bit numbers; else its own type."""
+    return torch.uint8 if tensor.dtype is torch.bool or tensor.dtype in FLOAT8_STEPS else tensor.dtype
+
+
+def widened(tensor: torch.Tensor) -> torch.Tensor:
+    """In float32 where it has eight bits, for which PyTorch has hardly any operation; else the tensor itself."""
+    return tensor.float() if tensor.dtype in FLOAT8_STEPS else tensor
 
 
 def rounding_slack(expected: torch.Tensor, exact: torch.Tensor) -> float:

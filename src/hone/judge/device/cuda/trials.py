@@ -12,7 +12,9 @@ from hone.judge.findings import Findings
 from hone.judge.stand import Scalars, Trial
 from hone.records import Distribution
 
-PRECISION_FLOOR = {"float64": 1e-12, "float32": 5e-5, "float16": 4e-3, "bfloat16": 3e-2}
+PRECISION_FLOOR = {
+    "float64": 1e-12, "float32": 5e-5, "float16": 4e-3, "bfloat16": 3e-2, "float8_e4m3fn": 0.1, "float8_e5m2": 0.2,
+}  # fmt: skip
 """Relative error that any honest implementation may have: far under that of the next smaller number format."""
 
 

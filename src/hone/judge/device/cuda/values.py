@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from hone.judge.device.cuda.checks import widened
+
 
 def redistribute(values: list[Any], distribution: str, seed: int) -> list[Any]:
     """Inputs with another distribution; integers, flags and numbers stay as they are.
@@ -17,7 +19,7 @@ def redistribute(values: list[Any], distribution: str, seed: int) -> list[Any]:
     devices = {value.device for value in values if isinstance(value, torch.Tensor)}
     generators = {device: torch.Generator(device).manual_seed(seed) for device in devices}
     return [
-        _changed(value, distribution, generators[value.device])
+        _changed(widened(value), distribution, generators[value.device]).to(value.dtype)
         if isinstance(value, torch.Tensor) and value.is_floating_point()
         else value
         for value in values
