@@ -103,6 +103,18 @@ def sum_over_ranks(values: Tensor, ranks: Ranks) -> Tensor:
     return values
 
 
+def of_all_ranks(values: Tensor, ranks: Ranks) -> Tensor:
+    """(world, *shape): every rank's tensor, on each of them; all have the same shape."""
+    if ranks.world == 1:
+        return values[None]
+    import torch
+    from torch import distributed
+
+    found = [torch.empty_like(values) for _ in range(ranks.world)]
+    distributed.all_gather(found, values)
+    return torch.stack(found)
+
+
 def wait_for_all(ranks: Ranks) -> None:
     """Return when every rank has come here, so that none counts what it waits for the others as its own time."""
     if ranks.world > 1:

@@ -20,7 +20,7 @@ from hone.gnn.graph import Graph
 from hone.gnn.job import TrainingJob
 from hone.gnn.seeds import Plan, derived_seed
 from hone.records import Environment
-from hone.records.gnn import InferenceFigures, InferenceRun, Split, System, TrainingRun
+from hone.records.gnn import EpochParts, InferenceFigures, InferenceRun, Split, System, TrainingRun
 
 if TYPE_CHECKING:
     import torch
@@ -86,9 +86,10 @@ def train_process(
                 files.save(unfinished, state)
 
         stopped_early = trainer.run(progress, keep)
+        parts = trainer.parts(progress)
         if ranks.rank == 0:
             files.save(checkpoint, {"digest": digest, "parameters": _parameters(job, progress, trainer.learner)})
-            run = _training_run(job, graph, trainer, progress, stopped_early)
+            run = _training_run(job, graph, trainer, progress, stopped_early, parts)
             write_text(output, run.model_dump_json() + "\n")
             unfinished.unlink(missing_ok=True)
 
@@ -276,7 +277,7 @@ def _load(model: GNN, checkpoint: Path) -> None:
 
 
 def _training_run(
-    job: TrainingJob, graph: Graph, trainer: Trainer, progress: Progress, stopped_early: bool
+    job: TrainingJob, graph: Graph, trainer: Trainer, progress: Progress, stopped_early: bool, parts: EpochParts | None
 ) -> TrainingRun:
     whole = job.system == "full_batch"
     return TrainingRun(
@@ -287,7 +288,7 @@ def _training_run(
         epochs=tuple(progress.epochs), best_epoch=progress.best_epoch, stopped_early=stopped_early,
         peak_memory_bytes=_peak_memory_bytes(trainer.learner.device), config_digest=job.digest(graph.info),
         timeline=trainer.timeline(job.timeline_batches), environment=environment(job.device), trained_at=_now(),
-        kernels=job.kernels, kernel_uses=job.kernel_uses, placement=trainer.placement,
+        kernels=job.kernels, kernel_uses=job.kernel_uses, placement=trainer.placement, parts=parts,
     )  # fmt: skip
 
 
