@@ -53,16 +53,19 @@ def train(
 ) -> None:
     """Train: a TrainingRun at `output`, the parameters at `checkpoint`. With several GPUs, in a process for each.
 
+    With several hosts, on all of the Slurm job that this process is in; they see the same files.
+
     A training that was interrupted goes on from its last whole epoch. Raises MachineError, RecordError.
     """
     if job.gpus == 1:
         train_process(job, graph, sampler, output=output, checkpoint=checkpoint, ranks=Ranks(), log=log)
         return
-    with tempfile.TemporaryDirectory(prefix="hone-training-") as folder:
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".training-", dir=output.parent) as folder:  # which all hosts see
         told = Path(folder) / "job.json"
         write_text(told, job.model_dump_json())
         arguments = [str(told), str(graph), str(sampler or ""), str(output), str(checkpoint)]
-        launch("hone.gnn.worker", arguments, job.gpus, log)
+        launch("hone.gnn.worker", arguments, job.gpus, log, nodes=job.nodes)
 
 
 def train_process(
@@ -281,8 +284,9 @@ def _training_run(
 ) -> TrainingRun:
     whole = job.system == "full_batch"
     return TrainingRun(
-        training=job.training, graph=job.graph, model=job.model, system=job.system, gpus=job.gpus, device=job.device,
-        seed=job.seed, fanouts=() if whole else job.hyper.fanouts, batch_size=0 if whole else job.hyper.batch_size,
+        training=job.training, graph=job.graph, model=job.model, system=job.system, gpus=job.gpus, nodes=job.nodes,
+        device=job.device, seed=job.seed, fanouts=() if whole else job.hyper.fanouts,
+        batch_size=0 if whole else job.hyper.batch_size,
         hidden=job.hyper.hidden, precision=job.precision, threads=job.threads, num_train=graph.info.num_train,
         parameters=sum(parameter.numel() for parameter in trainer.learner.bare_model.parameters()),
         epochs=tuple(progress.epochs), best_epoch=progress.best_epoch, stopped_early=stopped_early,

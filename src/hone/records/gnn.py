@@ -172,6 +172,8 @@ class TrainingRun(Versioned):
     system: System
     gpus: int = Field(ge=1)
     """Processes that trained together, each with a GPU of its own, or a CPU's threads where there is none."""
+    nodes: int = Field(1, ge=1)
+    """Hosts that they ran on, as many on each."""
     device: Literal["cpu", "cuda"]
     seed: int
     fanouts: tuple[int, ...]

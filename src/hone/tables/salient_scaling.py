@@ -57,6 +57,8 @@ class Row(TableRow):
     sample_us: float = EMPTY
     """Microseconds a batch of sampling and fetching features, which run beside the steps."""
     epoch_std_s: columns.EpochDeviation = EMPTY
+    nodes: float = EMPTY
+    """Hosts that the processes ran on, as many on each."""
     origin: str = ""
     """`measured` here, `predicted` from what was, or `published` by others."""
     hardware: str = ""
@@ -92,7 +94,7 @@ def rows(run: Run) -> list[Row]:
 
 def _row(salient: Salient, group: Trained, least: Trained) -> Row:
     speedup = ratio(least.mean("epoch_s"), group.mean("epoch_s"))
-    provenance = salient.provenance(group.runs)
+    provenance, hosts = salient.provenance(group.runs), group.runs[0].nodes
     return Row(
         **group.columns,
         **counted_columns(group),
@@ -103,7 +105,8 @@ def _row(salient: Salient, group: Trained, least: Trained) -> Row:
         speedup=speedup,
         efficiency=speedup * least.place.gpus / group.place.gpus,
         reference=f"{least.place.gpus} process{'' if least.place.gpus == 1 else 'es'}",
-        hardware=provenance["device"],
+        nodes=hosts,
+        hardware=provenance["device"] + (f", {hosts} hosts" if hosts > 1 else ""),
         origin=MEASURED,
     )
 
