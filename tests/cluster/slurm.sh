@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A real Slurm with accounting on this one machine: a node for each of the partitions `cpu` and `gpu`, two GPUs that are
+# A real Slurm with accounting on this one machine: two nodes in the partition `cpu`, one in `gpu`, two GPUs that are
 # none. Root on Debian or Ubuntu. Everything but the packages is in one folder; nothing of an installed Slurm is touched.
 #
 #   tests/cluster/slurm.sh start <folder>    # installs what is missing
@@ -10,8 +10,9 @@
 set -euo pipefail
 
 PACKAGES=(munge slurmctld slurmd slurm-client slurmdbd mariadb-server-core)
-DBD_PORT=${SLURM_TEST_PORT:-26816} # and the four that follow
+DBD_PORT=${SLURM_TEST_PORT:-26816} # and the five that follow
 CONTROLLER_PORT=$((DBD_PORT + 1)) CPU_PORT=$((DBD_PORT + 2)) GPU_PORT=$((DBD_PORT + 3)) DATABASE_PORT=$((DBD_PORT + 4))
+CPU2_PORT=$((DBD_PORT + 5))
 
 fail() {
     echo "error: no Slurm to test with: $1" >&2
@@ -44,7 +45,7 @@ install() {
 configure() {
     local host
     host=$(hostname -s)
-    mkdir -p "$folder"/{state,cpu1,gpu1,database,bin}
+    mkdir -p "$folder"/{state,cpu1,cpu2,gpu1,database,bin}
     # Snakemake drops SLURM_CONF inside of a job.
     printf '#!/bin/sh\nSLURM_CONF=%s exec %s "$@"\n' "$SLURM_CONF" "$(command -v srun)" >"$folder/bin/srun"
     chmod +x "$folder/bin/srun"
@@ -91,8 +92,9 @@ AccountingStorageTRES=gres/gpu
 AccountingStoreFlags=job_comment
 GresTypes=gpu
 NodeName=cpu1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$CPU_PORT CPUs=8 RealMemory=256000
+NodeName=cpu2 NodeHostname=$host NodeAddr=127.0.0.1 Port=$CPU2_PORT CPUs=8 RealMemory=256000
 NodeName=gpu1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$GPU_PORT CPUs=8 RealMemory=512000 Gres=gpu:2
-PartitionName=cpu Nodes=cpu1 Default=YES
+PartitionName=cpu Nodes=cpu[1-2] Default=YES
 PartitionName=gpu Nodes=gpu1
 PartitionName=urgent Nodes=gpu1 PriorityTier=2
 EOF
@@ -128,15 +130,15 @@ start() {
     sacctmgr --immediate --quiet add account lab >/dev/null
     sacctmgr --immediate --quiet add user "$(id -un)" account=lab >/dev/null
     slurmctld -i || fail "slurmctld does not start"
-    slurmd -N cpu1 || fail "slurmd does not start"
-    slurmd -N gpu1 || fail "slurmd does not start"
-    wait_for "a node" sh -c '[ "$(sinfo --noheader --Node --states=idle --format=%N | sort -u | wc -l)" = 2 ]'
+    local node
+    for node in cpu1 cpu2 gpu1; do slurmd -N $node || fail "slurmd does not start"; done
+    wait_for "a node" sh -c '[ "$(sinfo --noheader --Node --states=idle --format=%N | sort -u | wc -l)" = 3 ]'
 }
 
 stop() {
     scancel --me 2>/dev/null || true
     local name
-    for name in cpu1 gpu1 slurmctld slurmdbd mariadb munge; do
+    for name in cpu1 cpu2 gpu1 slurmctld slurmdbd mariadb munge; do
         [ -s "$folder/$name.pid" ] && kill "$(cat "$folder/$name.pid")" 2>/dev/null || true
     done
 }

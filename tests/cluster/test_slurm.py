@@ -3,11 +3,16 @@
 Needs root on Debian or Ubuntu, and fails where it cannot start a Slurm: nothing else would show that the profile works.
 """
 
+import re
 import subprocess
 
 import pytest
+import torch
 import yaml
 
+from hone.core.errors import MachineError
+from hone.gnn.distributed import launch
+from hone.records import TrainingRun
 from tests.cluster.world import ROOT, SCRIPT, make_world, slurm_environment
 
 pytestmark = pytest.mark.slow  # starts a Slurm
@@ -72,6 +77,39 @@ def test_a_job_that_was_killed_for_its_memory_asks_for_more_and_leaves_its_last_
     first, second = [job.state for job in world.jobs() if job.rule == "train"]
     assert (first, second) == ("FAILED", "COMPLETED")
     assert "exceeded memory limit" in output
+
+
+def test_two_hosts_learn_what_two_processes_of_one_learn_to_the_last_bit(cluster, tmp_path):
+    config = yaml.safe_load((ROOT / "config/miniature.yaml").read_text())
+    two = {**config["trainings"]["ladder"], "systems": ["pipelined"], "gpus": [2], "epochs": 2}
+    trainings = {"one_host": two, "two_hosts": {**two, "nodes": [2]}}
+    world = make_world(tmp_path, {"sources": {}, "experiments": {}, "trainings": trainings})
+    status, output = world.run("networks")
+    assert status == 0, output
+    assert sorted(job.nodes for job in world.jobs() if job.rule == "train" and job.state == "COMPLETED") == [1, 2]
+    files = [tmp_path / f"results/config/training/{name}/communities/sage/pipelined/gpus2/seed0" for name in trainings]
+    one, other = (TrainingRun.model_validate_json(file.with_suffix(".json").read_text()) for file in files)
+    assert (one.nodes, other.nodes) == (1, 2)
+    assert [epoch.loss for epoch in one.epochs] == [epoch.loss for epoch in other.epochs]
+    first, second = (torch.load(file.with_suffix(".pt"))["parameters"] for file in files)
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("way", ["killed", "explains"])
+def test_a_training_ends_with_the_name_of_the_host_that_failed(way, cluster, tmp_path, monkeypatch):
+    command = ["salloc", "--no-shell", "--partition=cpu", "--nodes=2", "--ntasks=2"]
+    granted = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True, timeout=120).stderr
+    job = re.search(r"job allocation (\d+)", granted).group(1)
+    monkeypatch.setenv("SLURM_JOB_ID", job)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=":")
+    try:
+        with pytest.raises(MachineError) as error:
+            launch("tests.cluster.lost_host", [way], 4, tmp_path / "log", nodes=2)
+    finally:
+        subprocess.run(["scancel", job], check=False)
+    last = re.search(r"^last: (cpu[12])$", (tmp_path / "log").read_text(), re.MULTILINE).group(1)
+    said = {"killed": f"srun: error: {last}: task", "explains": f"error: {last}: the disk is full"}[way]
+    assert re.match(rf"4 processes of tests.cluster.lost_host ended with status \d+: {said}", str(error.value))
 
 
 def test_jobs_of_a_killed_run_are_cancelled_by_the_next(ran):

@@ -27,6 +27,7 @@ class Job:
     partition: str
     state: str
     gpus: int
+    nodes: int
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,13 @@ class World:
 
     def jobs(self):
         """This folder's jobs, in the order in which they were submitted."""
-        fields = "Comment,Partition,State,ReqTRES,WorkDir"
+        fields = "Comment,Partition,State,ReqTRES,NNodes,WorkDir"
         command = ["sacct", "--allocations", "--noheader", "--parsable2", "--duplicates", f"--format={fields}"]
         lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
         rows = [line.split("|") for line in lines]
         return [
-            Job(comment.partition("_wildcards_")[0].removeprefix("rule_"), partition, state, _gpus(asked))
-            for comment, partition, state, asked, folder in rows
+            Job(comment.partition("_wildcards_")[0].removeprefix("rule_"), partition, state, _gpus(asked), int(nodes))
+            for comment, partition, state, asked, nodes, folder in rows
             if folder == str(self.folder)
         ]
 

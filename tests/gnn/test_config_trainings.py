@@ -42,6 +42,22 @@ def test_fan_outs_of_different_depths_are_refused():
     assert two.hyper("cora", "sage").fanouts == (5, 5)
 
 
+def test_hosts_share_processes_evenly():
+    item = training(gpus=[1, 2, 16], nodes=[1, 1, 8])
+    assert [item.hosts(gpus) for gpus in (1, 2, 16, 5)] == [1, 1, 8, 1]
+    key = TrainingKey("epoch", "cora", "sage", "pipelined", 16, 0)
+    assert (TrainingJob.of(key, item).nodes, TrainingJob.of(key, item).gpus) == (8, 16)
+    assert TrainingJob.of(key, training(gpus=[16], nodes=[4])).nodes == 4
+    for match, values in {
+        "2 numbers for 3 of gpus": {"gpus": [1, 2, 4], "nodes": [1, 2]},
+        "3 processes cannot be shared evenly by 2 hosts": {"gpus": [4, 3], "nodes": [2]},
+        "the GPUs of one host: write nodes": {**ON_GPU, "gpus": [4], "nodes": [2], "placement": "sharded"},
+        "greater than or equal to 1": {"nodes": [0]},
+    }.items():
+        with pytest.raises(ValidationError, match=match):
+            training(**values)
+
+
 def test_systems_that_cannot_be_are_refused():
     with pytest.raises(ValidationError, match="full_batch trains in one process"):
         training(systems=["full_batch"], gpus=[1, 2])

@@ -1,9 +1,11 @@
+import os
+
 import pytest
 import torch
 
 from hone.core.errors import MachineError
-from hone.gnn import checkpoint
-from hone.gnn.distributed import Ranks, device_of, launch, wait_for_all
+from hone.gnn import checkpoint, distributed
+from hone.gnn.distributed import Ranks, device_of, launch, named_host, wait_for_all
 from hone.gnn.stages import train
 from hone.records import TrainingRun
 from tests.gnn.blocks import job
@@ -48,28 +50,54 @@ def test_nobody_goes_on_before_all_have_come(tmp_path):
     wait_for_all(Ranks())
 
 
-def test_a_process_alone_is_rank_0_of_1():
-    assert Ranks.from_environment({}) == Ranks()
-    assert Ranks.from_environment({"SLURM_PROCID": "0", "SLURM_NTASKS": "1"}) == Ranks()
-    assert Ranks.from_environment({"SLURM_NTASKS": "4"}) == Ranks(), "an allocation is not a task of srun"
-
-
 def test_torchrun_says_who_is_who():
-    environment = {"RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "SLURM_PROCID": "0", "SLURM_NTASKS": "2"}
-    assert Ranks.from_environment(environment) == Ranks(3, 8, 1)
+    assert Ranks.from_environment({"SLURM_PROCID": "1", "SLURM_NTASKS": "4"}) == Ranks() == Ranks(0, 1, 0, 1)
+    environment = {"RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "GROUP_WORLD_SIZE": "4"}
+    assert Ranks.from_environment(environment) == Ranks(3, 8, 1, 4)
 
 
-def test_slurm_says_who_is_who():
-    environment = {
-        "SLURM_PROCID": "5", "SLURM_NTASKS": "8", "SLURM_LOCALID": "1", "SLURM_JOB_ID": "31234567",
-        "SLURM_LAUNCH_NODE_IPADDR": "10.0.0.7",
-    }  # fmt: skip
-    assert Ranks.from_environment(environment) == Ranks(5, 8, 1, "tcp://10.0.0.7:34567")
-    named = {**environment, "MASTER_ADDR": "node1", "MASTER_PORT": "1234"}
-    assert Ranks.from_environment(named).address == "tcp://node1:1234"
-    del environment["SLURM_LAUNCH_NODE_IPADDR"]
-    with pytest.raises(MachineError, match="where rank 0 is"):
-        Ranks.from_environment(environment)
+def test_several_hosts_need_a_job_of_slurm(monkeypatch):
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    with pytest.raises(MachineError, match="a training on 2 hosts runs in a job of Slurm"):
+        launch("nothing", [], 4, nodes=2)
+
+
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        ("srun: error: node7: task 1: Killed\nsrun: error: node3: task 0: Terminated", "srun: error: node7: task 1"),
+        ("error: node7: the disk is full\n  remedy: empty it\nsrun: error: node3: task 0: Exited", "error: node7: the"),
+    ],
+)
+def test_one_torchrun_starts_on_each_host_and_the_lost_host_is_named(printed, said, tmp_path, monkeypatch):
+    (tmp_path / "srun").write_text(f"#!/bin/sh\necho $@ >{tmp_path}/asked\necho '{printed}'\nexit 3\n")
+    (tmp_path / "srun").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("SLURM_JOB_ID", "31234567")
+    with pytest.raises(MachineError, match=f"16 processes of some.module ended with status 3: {said}") as error:
+        launch("some.module", ["argument"], 16, tmp_path / "log", nodes=8)
+    assert ("remedy: empty it" in str(error.value)) == ("remedy" in printed)
+    asked = (tmp_path / "asked").read_text()
+    assert "--nodes=8 --ntasks=8 --ntasks-per-node=1" in asked
+    assert "--nnodes=8 --rdzv-id=31234567 --rdzv-backend=c10d" in asked
+    assert ":34567 --nproc-per-node=2 -m some.module argument\n" in asked
+
+
+def test_an_error_names_its_host_and_what_others_may_have_caused_ends_later(monkeypatch, capfd):
+    slept = []
+    monkeypatch.setattr(distributed.time, "sleep", slept.append)
+    monkeypatch.setenv("SLURMD_NODENAME", "node7")
+    several, one = Ranks(1, 4, 1, 2), Ranks(1, 4, 1, 1)
+    for ranks, where in ((several, "node7"), (one, "")):
+        with pytest.raises(MachineError) as error, named_host(ranks):
+            raise MachineError("the disk is full")
+        assert error.value.where == where
+    assert slept == []
+    for ranks in (several, one):
+        with pytest.raises(RuntimeError, match="closed by peer"), named_host(ranks):
+            raise RuntimeError("closed by peer")
+    assert slept == [distributed.AFTER_OTHERS_S]
+    assert "closed by peer" in capfd.readouterr().err, "before the others are waited for"
 
 
 def test_every_process_needs_a_gpu_of_its_own(monkeypatch):

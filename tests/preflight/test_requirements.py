@@ -74,6 +74,13 @@ def test_cuda_needs_nvcc_where_a_gpu_judges(needs, monkeypatch):
     needs(BUILDING, language="cuda")  # a CPU's judge only compiles them where there is nvcc
 
 
+def test_several_hosts_need_slurm(needs):
+    hosts = PlannedJob("train", nodes=8)
+    with pytest.raises(MachineError, match=r"my\.yaml: rules train: several hosts need Slurm\n.*--profile slurm"):
+        needs(hosts)
+    needs(hosts, here=False)
+
+
 def test_a_missing_gpu_names_the_rules_that_want_it(needs, monkeypatch):
     def none():
         raise MachineError("no NVIDIA GPU is visible", remedy="x")

@@ -53,3 +53,25 @@ def test_the_example_of_trainings_alone_plans_nothing_of_the_demo(tmp_path):
     jobs = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", done.stdout, re.MULTILINE)}
     assert jobs["train"] == jobs["infer"] == 4
     assert not {"fetch", "define", "generate", "gold"} & set(jobs)
+
+
+def test_a_training_on_eight_hosts_is_one_job_with_two_gpus_of_each(tmp_path):
+    (example,) = re.findall(r"```yaml\n(graphs:.*?)```", Path("docs/cluster.md").read_text(), re.DOTALL)
+    (tmp_path / "hosts.yaml").write_text(example)
+    for name in (*SHARED, "slurm"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (asked,) = re.findall(r"^`snakemake (networks -n .*?)`", Path("docs/cluster.md").read_text(), re.MULTILINE)
+    command = [sys.executable, "-m", "snakemake", *asked.split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    jobs = re.findall(
+        r"^rule train:.*?wildcards: .*?gpus=(\d+).*?threads: (\d+).*?resources: (.*?)$", done.stdout, re.S | re.M
+    )
+    found = {gpus: (threads, dict(item.split("=") for item in asked.split(", "))) for gpus, threads, asked in jobs}
+    threads, hosts = found["16"]
+    several = {name: hosts[name] for name in ("nodes", "tasks", "gres", "mpi", "tasks_per_gpu")}
+    assert several == {"nodes": "8", "tasks": "8", "gres": "gpu:2", "mpi": "srun", "tasks_per_gpu": "0"}
+    assert (threads, "gpu" in hosts) == ("6", False)
+    threads, one = found["2"]
+    assert (threads, one["nodes"], one["gpu"]) == ("6", "1", "2")
+    assert not {"tasks", "gres", "mpi", "tasks_per_gpu"} & set(one)

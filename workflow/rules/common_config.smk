@@ -41,6 +41,7 @@ def check_planned_jobs():
             job.wildcards_dict.get("experiment", ""),
             job.wildcards_dict.get("model", ""),
             int(job.resources.get("gpu", 0)),
+            int(job.resources.get("nodes", 1)),
         )
         for job in workflow.dag.needrun_jobs()
     ]

@@ -33,14 +33,41 @@ def training_of(wildcards):
     return settings.trainings[wildcards.training]
 
 
+def training_nodes(wildcards):
+    """Hosts."""
+    return training_of(wildcards).hosts(int(wildcards.gpus))
+
+
 def training_cores(wildcards):
-    """Of all processes; a machine with fewer cores trains one model at a time."""
-    item = settings.trainings[wildcards["training"]]
-    return int(wildcards["gpus"]) * (item.threads + item.compute_threads)
+    """Of all processes of a host; a machine with fewer cores trains one model at a time."""
+    item, gpus = settings.trainings[wildcards["training"]], int(wildcards["gpus"])
+    return gpus // item.hosts(gpus) * (item.threads + item.compute_threads)
 
 
 def training_gpus(wildcards):
-    return int(wildcards.gpus) if training_of(wildcards).device == "cuda" else 0
+    """Of a host."""
+    on_gpu = training_of(wildcards).device == "cuda"
+    return int(wildcards.gpus) // training_nodes(wildcards) if on_gpu else 0
+
+
+def on_one_host(value):
+    """A resource that jobs on several hosts lack."""
+    return lambda wildcards: (
+        value(wildcards) if training_nodes(wildcards) == 1 else None
+    )
+
+
+def on_several_hosts(value):
+    """A resource that only jobs on several hosts have."""
+    return lambda wildcards: (
+        value(wildcards) if training_nodes(wildcards) > 1 else None
+    )
+
+
+def gpus_of_each_host(wildcards):
+    """As `gres` of Slurm; a `gpu` would be of the job."""
+    gpus = training_gpus(wildcards)
+    return f"gpu:{gpus}" if gpus else None
 
 
 def training_code(wildcards):

@@ -2,7 +2,7 @@
 
 
 rule train:
-    """Train one network on cores or GPUs; an interrupted training goes on from its last whole epoch."""
+    """Train one network on one host or several; an interrupted training goes on from its last epoch."""
     input:
         graph=prepared_graph,
         selected=selected_kernels,
@@ -19,8 +19,14 @@ rule train:
         "../../envs/hone.yaml"
     threads: training_cores
     resources:
-        gpu=training_gpus,
+        gpu=on_one_host(training_gpus),
         machine_gpu=training_gpus,
+        nodes=training_nodes,
+        # The job itself starts a task on each host (hone.gnn.distributed), which the Slurm plugin calls MPI.
+        mpi=on_several_hosts(lambda wildcards: "srun"),
+        tasks=on_several_hosts(training_nodes),
+        tasks_per_gpu=on_several_hosts(lambda wildcards: 0),
+        gres=on_several_hosts(gpus_of_each_host),
     params:
         job=training_params("inference"),
         store=settings.paths.store,

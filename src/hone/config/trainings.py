@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping
-from typing import Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -88,6 +88,8 @@ class Training(Overrides):
     (graph, features and sampling in the GPU's memory); `pyg` and `full_batch` for comparison."""
     gpus: tuple[int, ...] = Field((1,), min_length=1)
     """Processes that train together."""
+    nodes: tuple[Annotated[int, Field(ge=1)], ...] = Field((1,), min_length=1)
+    """Hosts that share these processes evenly: one number for all of `gpus`, or one for each. Several run on Slurm."""
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     tuned: dict[str, Overrides] = Field(default_factory=dict)
     """`<graph>`, `<model>` or `<graph>/<model>` -> what differs there; the last of these that fits wins."""
@@ -130,6 +132,17 @@ class Training(Overrides):
         return self
 
     @model_validator(mode="after")
+    def _possible_nodes(self) -> Self:
+        if len(self.nodes) not in (1, len(self.gpus)):
+            raise ValueError(
+                f"nodes: {len(self.nodes)} numbers for {len(self.gpus)} of gpus: write one, or one for each"
+            )
+        for gpus in self.gpus:
+            if gpus % self.hosts(gpus):
+                raise ValueError(f"nodes: {gpus} processes cannot be shared evenly by {self.hosts(gpus)} hosts")
+        return self
+
+    @model_validator(mode="after")
     def _possible_placement(self) -> Self:
         if self.placement == "auto":
             return self
@@ -137,6 +150,8 @@ class Training(Overrides):
             raise ValueError(f"placement: {self.placement}: only systems: device knows it")
         if self.placement == "sharded" and 1 in self.gpus:
             raise ValueError("placement: sharded spreads features over several GPUs: leave 1 out of gpus")
+        if self.placement == "sharded" and max(self.nodes) > 1:
+            raise ValueError("placement: sharded spreads features over the GPUs of one host: write nodes: [1]")
         if self.placement != "gpu" and self.kernels == "selected":
             raise ValueError(
                 "kernels: selected read features of one GPU's memory: write placement: gpu, or leave it out"
@@ -202,6 +217,11 @@ class Training(Overrides):
             if wrong is not None:
                 raise ValueError(f"{model} on {graph} has {depth} layers, but inference.fanouts has {list(wrong)}")
         return self
+
+    def hosts(self, gpus: int) -> int:
+        """How many share that many processes; one for a number that is not in `gpus`."""
+        nodes = self.nodes * len(self.gpus) if len(self.nodes) == 1 else self.nodes
+        return dict(zip(self.gpus, nodes, strict=True)).get(gpus, 1)
 
     def hyper(self, graph: str, model: GNNModel) -> HyperParameters:
         """What a model is trained with on a graph: published, then the training's own, then what is tuned."""

@@ -1,13 +1,16 @@
 """One process or several that train together: who this one is, its device, and how to start the others.
 
-Processes are started by torchrun (which `launch` calls on one machine) or by Slurm's srun, a task for each GPU.
+`launch` starts them by torchrun. On several hosts Slurm's srun starts a torchrun on each, and these find each other.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
+import time
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,14 +18,16 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hone.core.errors import MachineError
+from hone.core.errors import HoneError, MachineError, located
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-SLURM_PORTS = (20000, 20000)
-"""First port, and number of ports over which Slurm's jobs are spread."""
+PORTS = (20000, 20000)
+"""First port, and number of ports over which the jobs of a cluster are spread."""
+AFTER_OTHERS_S = 10.0
+"""A process that fails lets others fail first: what it met is perhaps that another host is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +37,15 @@ class Ranks:
     rank: int = 0
     world: int = 1
     local_rank: int = 0
-    """Among the processes of this machine."""
-    address: str = ""
-    """`tcp://<host>:<port>` of rank 0; empty: the environment says it, as torchrun leaves it."""
+    """Among the processes of this host."""
+    nodes: int = 1
+    """Hosts."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Ranks:
-        """Of torchrun's variables, or of Slurm's where srun started several tasks; else one process alone."""
-        if "RANK" in environment and "WORLD_SIZE" in environment:
-            rank, world = int(environment["RANK"]), int(environment["WORLD_SIZE"])
-            return cls(rank, world, int(environment.get("LOCAL_RANK", "0")))
-        world = int(environment.get("SLURM_NTASKS", "1"))
-        if world < 2 or "SLURM_PROCID" not in environment:
-            return cls()
-        host = environment.get("MASTER_ADDR") or environment.get("SLURM_LAUNCH_NODE_IPADDR")
-        if host is None:
-            remedy = "start the tasks with srun, or set MASTER_ADDR to the first machine's name"
-            raise MachineError("Slurm does not say where rank 0 is", where="SLURM_LAUNCH_NODE_IPADDR", remedy=remedy)
-        first, number = SLURM_PORTS
-        port = environment.get("MASTER_PORT") or str(first + int(environment.get("SLURM_JOB_ID", "0")) % number)
-        local_rank = int(environment.get("SLURM_LOCALID", "0"))
-        return cls(int(environment["SLURM_PROCID"]), world, local_rank, f"tcp://{host}:{port}")
+        """Of torchrun's variables; without them one process alone."""
+        names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "GROUP_WORLD_SIZE")
+        return cls(*(int(environment.get(name, default)) for name, default in zip(names, (0, 1, 0, 1), strict=True)))
 
 
 ALONE = Ranks()
@@ -87,9 +80,8 @@ def process_group(ranks: Ranks, device: torch.device) -> Iterator[None]:
     if on_gpu:
         os.environ.setdefault("NCCL_GRAPH_REGISTER", "0")
     distributed.init_process_group(
-        "nccl" if on_gpu else "gloo", init_method=ranks.address or "env://", rank=ranks.rank, world_size=ranks.world,
-        device_id=device if on_gpu else None,
-    )  # fmt: skip
+        "nccl" if on_gpu else "gloo", rank=ranks.rank, world_size=ranks.world, device_id=device if on_gpu else None
+    )
     yield
     distributed.destroy_process_group()  # not after an error: it waits for the others, and nobody would hear of it
 
@@ -103,6 +95,18 @@ def sum_over_ranks(values: Tensor, ranks: Ranks) -> Tensor:
     return values
 
 
+def of_all_ranks(values: Tensor, ranks: Ranks) -> Tensor:
+    """(world, *shape): every rank's tensor, on each of them; all have the same shape."""
+    if ranks.world == 1:
+        return values[None]
+    import torch
+    from torch import distributed
+
+    found = [torch.empty_like(values) for _ in range(ranks.world)]
+    distributed.all_gather(found, values)
+    return torch.stack(found)
+
+
 def wait_for_all(ranks: Ranks) -> None:
     """Return when every rank has come here, so that none counts what it waits for the others as its own time."""
     if ranks.world > 1:
@@ -111,13 +115,32 @@ def wait_for_all(ranks: Ranks) -> None:
         distributed.barrier()
 
 
-def launch(module: str, arguments: list[str], processes: int, log: Path | None = None) -> None:
-    """Run `python -m module` as so many processes of this machine; MachineError when one of them failed.
+@contextmanager
+def named_host(ranks: Ranks) -> Iterator[None]:
+    """Where several hosts train, an error names this one's, and whatever is no HoneError ends it after the others."""
+    if ranks.nodes == 1:
+        yield
+        return
+    try:
+        with located(os.environ.get("SLURMD_NODENAME") or platform.node()):
+            yield
+    except HoneError:
+        raise
+    except Exception:
+        traceback.print_exc()
+        time.sleep(AFTER_OTHERS_S)
+        raise
 
-    Their output goes to `log`, behind what it has, or to this process's own.
+
+def launch(module: str, arguments: list[str], processes: int, log: Path | None = None, *, nodes: int = 1) -> None:
+    """Run `python -m module` as so many processes, on this host, or evenly on those of the Slurm job that it is in.
+
+    Their output goes to `log`, behind what it has, or to this process's own. Raises MachineError when one of them
+    failed, with its host's name where there are several.
     """
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    command += ["-m", module, *arguments]
+    hosts, meeting = _several_hosts(nodes) if nodes > 1 else ([], ["--standalone"])
+    command = [*hosts, sys.executable, "-m", "torch.distributed.run", *meeting]
+    command += [f"--nproc-per-node={processes // nodes}", "-m", module, *arguments]
     # One thread each, unless the user says otherwise: torchrun's own default, without its warning.
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     if log is None:
@@ -133,10 +156,25 @@ def launch(module: str, arguments: list[str], processes: int, log: Path | None =
         raise MachineError(f"{processes} processes of {module} ended with status {code}: {shown}")
 
 
+def _several_hosts(nodes: int) -> tuple[list[str], list[str]]:
+    """What starts one torchrun on each host of this Slurm job, and tells them where they meet: on this host."""
+    job = os.environ.get("SLURM_JOB_ID")
+    if job is None:
+        remedy = "run snakemake with --profile slurm, or write nodes: [1]"
+        raise MachineError(f"a training on {nodes} hosts runs in a job of Slurm", where="nodes", remedy=remedy)
+    # Each torchrun has all cores of its host, which it shares out by itself.
+    srun = ["srun", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1", "--cpu-bind=none"]
+    first, number = PORTS
+    meeting = [f"--nnodes={nodes}", f"--rdzv-id={job}", "--rdzv-backend=c10d"]
+    meeting.append(f"--rdzv-endpoint={platform.node()}:{first + int(job) % number}")
+    return [*srun, "--kill-on-bad-exit=1"], meeting
+
+
 def _explanation(log: Path, number: int = 20) -> str:
-    """What a process said of its own failure, with the remedy, or else the last lines."""
+    """What a process said of its own failure, with the remedy; else the host that Slurm names, and the last lines."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     first = next((at for at, line in enumerate(lines) if line.startswith("error: ")), None)
-    if first is None:
-        return "\n".join(lines[-number:])
-    return "\n".join([lines[first], *takewhile(lambda line: line.startswith("  "), lines[first + 1 :])])
+    if first is not None:
+        return "\n".join([lines[first], *takewhile(lambda line: line.startswith("  "), lines[first + 1 :])])
+    lost = next((at for at, line in enumerate(lines) if line.startswith("srun: error: ")), len(lines))
+    return "\n".join([*lines[lost : lost + 1], *lines[:lost][-number:]])

@@ -32,6 +32,7 @@ class TrainingJob(Versioned):
     model: GNNModel
     system: System
     gpus: int
+    nodes: int = 1
     seed: int
     hyper: HyperParameters
     device: Literal["cpu", "cuda"]
@@ -60,6 +61,7 @@ class TrainingJob(Versioned):
         """The job that the config's entry means by a key."""
         shared = {name: getattr(training, name) for name in cls.model_fields if name in Training.model_fields}
         shared["slots"] = training.slots or max(LEAST_SLOTS, slots_for(training.threads))
+        shared["nodes"] = training.hosts(key.gpus)
         return cls(**{**shared, **key._asdict()}, hyper=training.hyper(key.graph, key.model))
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ class Plan:
         """Number of batches, on every rank the same."""
         size = self.batch_size * self.world
         return (len(self.order) + size - 1) // size
+
+    def first(self, batches: int) -> Plan:
+        """The plan of the epoch's first batches alone."""
+        return replace(self, order=self.order[: batches * self.batch_size * self.world])
 
     def seeds(self, index: int) -> Tensor:
         """This rank's nodes of a global batch, int64; may be empty in the last one."""

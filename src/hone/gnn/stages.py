@@ -20,7 +20,7 @@ from hone.gnn.graph import Graph
 from hone.gnn.job import TrainingJob
 from hone.gnn.seeds import Plan, derived_seed
 from hone.records import Environment
-from hone.records.gnn import InferenceFigures, InferenceRun, Split, System, TrainingRun
+from hone.records.gnn import EpochParts, InferenceFigures, InferenceRun, Split, System, TrainingRun
 
 if TYPE_CHECKING:
     import torch
@@ -53,16 +53,19 @@ def train(
 ) -> None:
     """Train: a TrainingRun at `output`, the parameters at `checkpoint`. With several GPUs, in a process for each.
 
+    With several hosts, on all of the Slurm job that this process is in; they see the same files.
+
     A training that was interrupted goes on from its last whole epoch. Raises MachineError, RecordError.
     """
     if job.gpus == 1:
         train_process(job, graph, sampler, output=output, checkpoint=checkpoint, ranks=Ranks(), log=log)
         return
-    with tempfile.TemporaryDirectory(prefix="hone-training-") as folder:
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".training-", dir=output.parent) as folder:  # which all hosts see
         told = Path(folder) / "job.json"
         write_text(told, job.model_dump_json())
         arguments = [str(told), str(graph), str(sampler or ""), str(output), str(checkpoint)]
-        launch("hone.gnn.worker", arguments, job.gpus, log)
+        launch("hone.gnn.worker", arguments, job.gpus, log, nodes=job.nodes)
 
 
 def train_process(
@@ -86,9 +89,10 @@ def train_process(
                 files.save(unfinished, state)
 
         stopped_early = trainer.run(progress, keep)
+        parts = trainer.parts(progress)
         if ranks.rank == 0:
             files.save(checkpoint, {"digest": digest, "parameters": _parameters(job, progress, trainer.learner)})
-            run = _training_run(job, graph, trainer, progress, stopped_early)
+            run = _training_run(job, graph, trainer, progress, stopped_early, parts)
             write_text(output, run.model_dump_json() + "\n")
             unfinished.unlink(missing_ok=True)
 
@@ -276,18 +280,19 @@ def _load(model: GNN, checkpoint: Path) -> None:
 
 
 def _training_run(
-    job: TrainingJob, graph: Graph, trainer: Trainer, progress: Progress, stopped_early: bool
+    job: TrainingJob, graph: Graph, trainer: Trainer, progress: Progress, stopped_early: bool, parts: EpochParts | None
 ) -> TrainingRun:
     whole = job.system == "full_batch"
     return TrainingRun(
-        training=job.training, graph=job.graph, model=job.model, system=job.system, gpus=job.gpus, device=job.device,
-        seed=job.seed, fanouts=() if whole else job.hyper.fanouts, batch_size=0 if whole else job.hyper.batch_size,
+        training=job.training, graph=job.graph, model=job.model, system=job.system, gpus=job.gpus, nodes=job.nodes,
+        device=job.device, seed=job.seed, fanouts=() if whole else job.hyper.fanouts,
+        batch_size=0 if whole else job.hyper.batch_size,
         hidden=job.hyper.hidden, precision=job.precision, threads=job.threads, num_train=graph.info.num_train,
         parameters=sum(parameter.numel() for parameter in trainer.learner.bare_model.parameters()),
         epochs=tuple(progress.epochs), best_epoch=progress.best_epoch, stopped_early=stopped_early,
         peak_memory_bytes=_peak_memory_bytes(trainer.learner.device), config_digest=job.digest(graph.info),
         timeline=trainer.timeline(job.timeline_batches), environment=environment(job.device), trained_at=_now(),
-        kernels=job.kernels, kernel_uses=job.kernel_uses, placement=trainer.placement,
+        kernels=job.kernels, kernel_uses=job.kernel_uses, placement=trainer.placement, parts=parts,
     )  # fmt: skip
 
 

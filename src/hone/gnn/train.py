@@ -13,7 +13,7 @@ import torch
 from hone.gnn.distributed import sum_over_ranks, wait_for_all
 from hone.gnn.infer import count_correct, layerwise_classes
 from hone.gnn.seeds import Orders, Plan
-from hone.records.gnn import EpochFigures, Place, Span
+from hone.records.gnn import EpochFigures, EpochParts, Place, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,6 +157,13 @@ class Trainer:
         """Spans of the last epoch's first batches."""
         return tuple(span for span in self.observer.spans if span.batch < batches)
 
+    def parts(self, progress: Progress) -> EpochParts | None:
+        """Of an epoch that is trained once more, if spans do not say where it goes; what was learned stays as it is.
+
+        All ranks call it together.
+        """
+        return None
+
     def _run(self, plan: Plan) -> Epoch:
         assert self.pipeline is not None
         return run_epoch(self.pipeline, plan, cast("Learner", self.learner), self.observer)
@@ -164,13 +171,15 @@ class Trainer:
     def _patience_is_over(self, progress: Progress) -> bool:
         return self.patience_epochs is not None and progress.stale >= self.patience_epochs
 
-    def _epoch(self, epoch: int, order: Tensor) -> EpochFigures:
+    def _plan(self, epoch: int, order: Tensor) -> Plan:
+        """This rank's."""
         ranks = self.learner.ranks
-        if self.max_batches is not None:
-            order = order[: self.max_batches * self.batch_size * ranks.world]
         plan = Plan(order, self.batch_size, epoch, ranks.rank, ranks.world)
-        wait_for_all(ranks)
-        done = self._run(plan)
+        return plan if self.max_batches is None else plan.first(self.max_batches)
+
+    def _epoch(self, epoch: int, order: Tensor) -> EpochFigures:
+        wait_for_all(self.learner.ranks)
+        done = self._run(self._plan(epoch, order))
         due = (epoch + 1) % self.validate_every == 0 or epoch == self.epochs - 1
         return EpochFigures(
             epoch=epoch, batches=done.batches, epoch_s=done.epoch_s,

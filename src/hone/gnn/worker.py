@@ -1,6 +1,6 @@
 """One process of a training: `python -m hone.gnn.worker JOB GRAPH SAMPLER OUTPUT CHECKPOINT`.
 
-torchrun starts as many as there are GPUs; so does Slurm's srun, also over several machines, with one task for a GPU.
+torchrun starts as many on each host as it has GPUs.
 An empty SAMPLER stands for none.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hone.core.errors import HoneError
 from hone.core.files import read_record
-from hone.gnn.distributed import Ranks
+from hone.gnn.distributed import Ranks, named_host
 from hone.gnn.job import TrainingJob
 from hone.gnn.stages import train_process
 
@@ -20,11 +20,13 @@ from hone.gnn.stages import train_process
 def main(arguments: list[str]) -> int:
     """Exit status: 1 for a failure that is explained on standard error."""
     job, graph, sampler, output, checkpoint = arguments
+    ranks = Ranks.from_environment(os.environ)
     try:
-        train_process(
-            read_record(Path(job), TrainingJob), Path(graph), Path(sampler) if sampler else None,
-            output=Path(output), checkpoint=Path(checkpoint), ranks=Ranks.from_environment(os.environ),
-        )  # fmt: skip
+        with named_host(ranks):
+            train_process(
+                read_record(Path(job), TrainingJob), Path(graph), Path(sampler) if sampler else None,
+                output=Path(output), checkpoint=Path(checkpoint), ranks=ranks,
+            )  # fmt: skip
     except HoneError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1

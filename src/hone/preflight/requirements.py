@@ -1,4 +1,4 @@
-"""What a run needs beside its config, asked before its first job: keys of live models, compilers, a GPU."""
+"""What a run needs beside its config, asked before its first job: keys of live models, Slurm, compilers, a GPU."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class PlannedJob:
     model: str = ""
     """As paths have it; empty where the rule has no such wildcard."""
     gpus: int = 0
+    nodes: int = 1
 
 
 ASKING = ("generate", "answer_role")
@@ -26,13 +27,14 @@ ASKING = ("generate", "answer_role")
 
 
 def check_needs(settings: Settings, jobs: Collection[PlannedJob], *, config: str, here: bool) -> None:
-    """Raise the first thing that the planned jobs lack: ProviderError for a key, MachineError for a tool or GPU.
+    """Raise the first thing that the planned jobs lack: ProviderError for a key, MachineError for Slurm, a tool or GPU.
 
     `config` names the config's files. `here`: jobs run on this machine, not on a cluster's, whose tools are unknown.
     """
     with located(config):
         _check_keys(settings, jobs)
         if here:
+            _check_hosts(jobs)
             _check_compilers(settings, jobs)
             _check_gpu(jobs)
 
@@ -72,6 +74,13 @@ def _compiled(settings: Settings, experiment: str) -> Iterator[Language]:
         yield Language.CPP
     if item.language is Language.CUDA and settings.judge.device == "cuda":
         yield Language.CUDA
+
+
+def _check_hosts(jobs: Iterable[PlannedJob]) -> None:
+    several = sorted({job.rule for job in jobs if job.nodes > 1})
+    if several:
+        where, remedy = f"rules {', '.join(several)}", "add --profile slurm, or write nodes: [1]"
+        raise MachineError("several hosts need Slurm", where=where, remedy=remedy)
 
 
 def _check_gpu(jobs: Iterable[PlannedJob]) -> None:

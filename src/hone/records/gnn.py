@@ -112,6 +112,34 @@ class EpochFigures(Record):
     """Absent where the epoch was not followed by a validation."""
 
 
+class ProcessParts(Record):
+    """Where one process's epoch went, in seconds: all parts but `sample_s` add up to the time until its last step."""
+
+    sample_s: float
+    """Sampling and fetching features, which run beside steps; only `wait_batch_s` of it may show."""
+    step_s: float
+    """Forward, backward and optimiser."""
+    all_reduce_s: float
+    """Steps wait for sums over the processes, once the last process has come to them."""
+    wait_ranks_s: float
+    """Steps wait for the last process to come to a sum."""
+    wait_batch_s: float
+    """No step to do: the next batches are not sampled yet, or their steps not launched."""
+
+
+class EpochParts(Record):
+    """An epoch that the system `device` trained once more with timers in it, after all others, and threw away."""
+
+    epoch: int = Field(ge=0)
+    """Whose batches these were: the last epoch's, without timers `epochs[epoch]`."""
+    batches: int = Field(ge=0)
+    """Of one process."""
+    epoch_s: float
+    """Wall time as in `EpochFigures`; what it is longer by, the timers cost."""
+    processes: tuple[ProcessParts, ...]
+    """By rank."""
+
+
 class InferenceFigures(Record):
     """Accuracy of a trained model on one split, by one way of inference."""
 
@@ -144,6 +172,8 @@ class TrainingRun(Versioned):
     system: System
     gpus: int = Field(ge=1)
     """Processes that trained together, each with a GPU of its own, or a CPU's threads where there is none."""
+    nodes: int = Field(1, ge=1)
+    """Hosts that they ran on, as many on each."""
     device: Literal["cpu", "cuda"]
     seed: int
     fanouts: tuple[int, ...]
@@ -169,6 +199,8 @@ class TrainingRun(Versioned):
     """What the config asked for."""
     kernel_uses: tuple[KernelUse, ...] = ()
     """What came of it, for each operator; empty for `builtin`."""
+    parts: EpochParts | None = None
+    """Of an epoch of the device system; absent for the others."""
     timeline: tuple[Span, ...] = ()
     """Of the last epoch's first batches, for the timeline figure."""
     config_digest: str

@@ -10,6 +10,7 @@ import numpy as np
 from hone.analysis.context import Cells
 from hone.analysis.render import number
 from hone.analysis.salient import SECONDS, Salient, Trained, counted_columns, mean_and_std_columns, ratio
+from hone.analysis.salient_parts import part_seconds
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
@@ -53,6 +54,19 @@ class Row(TableRow):
     """Median over these epochs."""
     blocked_share: float = EMPTY
     """blocked_s over epoch_s."""
+    sample_s: float = EMPTY
+    """Of the device system, as the five after it: seconds of sampling and fetching features, beside the steps. Means
+    over processes of one epoch that each training ends with, with timers in it."""
+    step_s: float = EMPTY
+    """Seconds of forward, backward and optimiser. With the three below it makes up the epoch with timers."""
+    all_reduce_s: float = EMPTY
+    """Seconds in which steps wait for sums over the processes, once all processes have come to them."""
+    wait_ranks_s: float = EMPTY
+    """Seconds in which steps wait for the last process to come to a sum."""
+    wait_batch_s: float = EMPTY
+    """Seconds without a step to do: batches are not sampled yet, or steps not launched."""
+    parts_epoch_s: float = EMPTY
+    """Wall seconds of the epoch with timers; what it is longer by than epoch_s, the timers cost."""
     training: columns.Training = ""
     model: columns.Architecture = ""
     gpus: columns.Processes
@@ -96,6 +110,7 @@ def _row(salient: Salient, group: Trained) -> Row:
         **counted_columns(group),
         **salient.provenance(group.runs),
         **seconds,
+        **part_seconds(group),
         **{name: group.mean(name) for name in MEANS},
         **salient.published(group.runs[0], "epoch_s"),
         **_printed_parts(salient, group),

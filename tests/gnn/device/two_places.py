@@ -48,6 +48,9 @@ def main(arguments):
             with closing(training.device_trainer(placed, graph, model, library, device, ranks)) as trainer:
                 trainer.run(progress, lambda _: None)
                 assert bool(trainer.loop.overflows) == is_cramped
+                parts = trainer.parts(progress).processes
+                assert len(parts) == ranks.world and all(part.all_reduce_s > 0 for part in parts)
+                assert min(part.wait_ranks_s for part in parts) < max(part.wait_ranks_s for part in parts)
                 assert type(trainer.loop.graph.features).__name__ == ("Tensor" if place == "gpu" else "SpreadFeatures")
             lines.append(repr([(epoch.loss, epoch.valid_accuracy) for epoch in progress.epochs]))
     (output / str(ranks.rank)).write_text("\n".join(lines))

@@ -126,7 +126,7 @@ class AutogradPass:
     def backward(self, batch: BatchRoom, aside: Aside = IN_TURN) -> None:
         """After `forward` in training: the gradient of the global batch's mean loss, to the weights' `gradient`.
 
-        Notes the loss. Raises ValueError where no `forward` in training came before.
+        Notes the loss aside. Raises ValueError where no `forward` in training came before.
         """
         if self._scores is None:
             raise ValueError("backward comes after forward in training")
@@ -137,7 +137,8 @@ class AutogradPass:
         mean = loss / batch.global_seeds[0].clamp(min=1)
         self._weights.take(torch.autograd.grad(mean, self._weights.leaves))
         self.total.copy_(loss.detach())
-        self._weights.note(self.total, batch.global_seeds)
+        with aside():
+            self._weights.note(self.total, batch.global_seeds)
         self._scores = None
 
     def _through(self, model: GNN, features: Tensor, batch: BatchRoom, drops: HashDropout | None) -> Tensor:

@@ -8,7 +8,7 @@ batch there can be: no batch is ever cut short.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hone.gnn.device.memory import BatchRoom, Room
+from hone.gnn.device.parts import EpochWatch, Unwatched
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.streams import IN_TURN, Aside, graph_of
 
@@ -41,7 +42,8 @@ gathering features, and gradients that only a step's end waits for, take what is
 class Group:
     """Rooms of a group's batches, and its two graphs."""
 
-    def __init__(self, room: Room, layers: int, device: torch.device, size: int, width: int) -> None:
+    def __init__(self, number: int, room: Room, layers: int, device: torch.device, size: int, width: int) -> None:
+        self.number = number
         self.rooms = [BatchRoom(room, layers, device, width) for _ in range(size)]
         self.sample: Callable[[], object] | None = None
         self.train: Callable[[], object] | None = None
@@ -62,18 +64,22 @@ class DeviceLoop:
         self._layers = len(sampler.room.fanouts)
         self._pass = model.passes(sampler.room)
         self._width = graph.features.shape[1]
-        self._groups = [Group(sampler.room, self._layers, self._device, group, self._width) for _ in range(AHEAD)]
+        self._groups = [
+            Group(number, sampler.room, self._layers, self._device, group, self._width) for number in range(AHEAD)
+        ]
         self._largest: tuple[DeviceSampler, BatchRoom, Pass] | None = None
         self._side = _stream(self._device, SAMPLING)
         self._aside, self._gathering = (Aside(_stream(self._device, REST)) for _ in range(2))
         self.overflows = 0
         """Batches so far that did not fit into their room."""
+        self._watch: Unwatched = Unwatched()
 
     def run(self, plan: Plan) -> float:
         """One epoch; the sum of all seeds' losses, over all ranks. Waits for the device once, at the end."""
         size = len(self._groups[0].rooms)
         if self._side is not None and self._groups[0].sample is None:
             self._capture(plan)
+        self._watch.begin()
         with self._sampling():
             self._sampler.begin(plan)
         starts = range(0, len(plan), size)
@@ -84,7 +90,20 @@ class DeviceLoop:
             if number + 1 < len(counts):
                 self._sample(number + 1, counts[number + 1])
             self._train(number, first, counts[number], plan)
-        return float(self._take_loss())
+        total = float(self._take_loss())
+        for number in range(max(0, len(counts) - AHEAD), len(counts)):
+            self._watch.take(number % AHEAD, counts[number])
+        return total
+
+    @contextmanager
+    def watched(self) -> Iterator[EpochWatch]:
+        """Epochs inside have timers, in graphs of their own; those behind it begin with graphs without."""
+        watch = EpochWatch(self._device, AHEAD, len(self._groups[0].rooms))
+        self.close()
+        self._look(watch)
+        yield watch
+        self.close()
+        self._look(Unwatched())
 
     def close(self) -> None:
         """Give the graphs back; another epoch would make them again."""
@@ -116,11 +135,12 @@ class DeviceLoop:
         group = self._groups[number % AHEAD]
         with self._sampling():
             _wait(group.trained)
-            self._sampler.make_ready(count)
-            if group.sample is not None and count == len(group.rooms):
-                group.sample()
-            else:
-                self._sample_all(group, count)
+            with self._watch.sampling():
+                self._sampler.make_ready(count)
+                if group.sample is not None and count == len(group.rooms):
+                    group.sample()
+                else:
+                    self._sample_all(group, count)
             _record(group.sampled)
 
     def _sample_all(self, group: Group, count: int) -> None:
@@ -133,6 +153,8 @@ class DeviceLoop:
     def _train(self, number: int, first: int, count: int, plan: Plan) -> None:
         """Train on a group as soon as it has been sampled."""
         group = self._groups[number % AHEAD]
+        if number >= AHEAD:
+            self._watch.take(group.number, len(group.rooms), group.trained)
         _wait(group.sampled)
         if group.sampled is not None:
             group.sampled.synchronize()  # it was sampled while the group before was trained
@@ -141,6 +163,7 @@ class DeviceLoop:
             group.train()
         else:
             for place in range(count):
+                self._watch.at(group.number, place)
                 if overflowed[place]:
                     self._again(first + place, plan)
                 else:
@@ -148,9 +171,20 @@ class DeviceLoop:
         _record(group.trained)
 
     def _step(self, part: Pass, room: BatchRoom, aside: Aside) -> None:
+        mark = self._watch.mark
+        mark("begun")
         part.forward(room, training=True)
         part.backward(room, aside)
+        mark("computed")
+        aside.join()
+        mark("joined")
+        self.weights.sum_gradients()
+        mark("summed")
         self.weights.update()
+        mark("stepped")
+
+    def _look(self, watch: Unwatched) -> None:
+        self._watch, self.weights.mark = watch, watch.mark
 
     def _again(self, index: int, plan: Plan) -> None:
         """Sample a batch that did not fit with room for any, and step on it."""
@@ -190,7 +224,8 @@ class DeviceLoop:
         self._take_loss()
 
     def _train_all(self, group: Group) -> None:
-        for room in group.rooms:
+        for place, room in enumerate(group.rooms):
+            self._watch.at(group.number, place)
             self._step(self._pass, room, self._aside)
 
     def _sampling(self) -> AbstractContextManager[Any]:

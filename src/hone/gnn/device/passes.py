@@ -39,7 +39,7 @@ class Pass(Protocol):
     def backward(self, batch: BatchRoom, aside: Aside = IN_TURN) -> None:
         """After `forward` in training: the gradient of the global batch's mean loss, to the weights' `gradient`.
 
-        Notes the loss.
+        Notes the loss aside; the caller waits for what is aside.
         """
 
 

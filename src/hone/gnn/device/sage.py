@@ -72,7 +72,7 @@ class SagePass:
     def backward(self, batch: BatchRoom, aside: Aside = IN_TURN) -> None:
         """After `forward` in training: the gradient of the global batch's mean loss, to the weights' `gradients`.
 
-        Notes the loss. What the layers below do not wait for is done aside.
+        Notes the loss. What the layers below do not wait for is done aside; the caller waits for it.
         """
         call, scores, weights = self._library.call, self._states[-1], self._weights
         call(
@@ -91,7 +91,6 @@ class SagePass:
                 batch, layer, self._dropout, gradient, self._states[layer - 1], self._gradients[layer - 1]
             )
         product(batch.first_input.T, self._gradients[0], weights.gradients[0])
-        aside.join()
 
     def _hop(self, layer: int) -> int:
         return self._layers - 1 - layer

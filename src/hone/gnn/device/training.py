@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hone.gnn.device.kernel_work import BatchCounts
-from hone.gnn.device.loop import AHEAD, GROUP, DeviceLoop, group_size, measured_room
+from hone.gnn.device.loop import AHEAD, GROUP, GROUPS, DeviceLoop, group_size, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library
 from hone.gnn.device.operators import Operators, SelectedOperators
+from hone.gnn.device.parts import description, process_parts
 from hone.gnn.device.passes import DeviceModel, device_model
 from hone.gnn.device.places.budget import inference_reserve, training_reserve
-from hone.gnn.device.places.placement import Load, placed_graph
+from hone.gnn.device.places.placement import Load, placed_graph, say
 from hone.gnn.device.sampler import DeviceSampler
-from hone.gnn.distributed import Ranks, sum_over_ranks
+from hone.gnn.distributed import Ranks, of_all_ranks, sum_over_ranks, wait_for_all
 from hone.gnn.observer import SpanObserver
 from hone.gnn.seeds import Plan, derived_seed, shuffled
 from hone.gnn.train import Epoch, Trainer
+from hone.records.gnn import EpochParts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,9 +34,12 @@ if TYPE_CHECKING:
     from hone.gnn.graph import Graph
     from hone.gnn.job import TrainingJob
     from hone.gnn.models.model import GNN
+    from hone.gnn.train import Progress
     from hone.records.gnn import Place, Span
 
 COUNTED_BATCHES = 8
+WARMUP_BATCHES = 4 * GROUPS[-1]
+"""Both groups' graphs are launched twice."""
 FEATURES = "mean_of_features"
 """The operator that reads the features, whose kernels are for bfloat16."""
 
@@ -73,6 +78,7 @@ class DeviceTrainer(Trainer):
     unique_nodes: float
     """Of a batch, all hops, as some batches had it."""
     sampled_edges: float
+    log: Path | None = None
 
     def close(self) -> None:
         """Before processes part."""
@@ -95,6 +101,29 @@ class DeviceTrainer(Trainer):
         epoch_s = time.perf_counter() - begun_s
         self.observer.end_epoch()
         return Epoch(len(plan), epoch_s, loss / max(1, len(plan.order)), self.unique_nodes, self.sampled_edges)
+
+    def parts(self, progress: Progress) -> EpochParts | None:
+        """Of the last epoch's batches, trained once more with timers."""
+        if not progress.epochs:
+            return None
+        learner, epoch = self.learner, len(progress.epochs) - 1
+        before = {name: value.clone() for name, value in learner.state().items()}
+        plan = self._plan(epoch, shuffled(self.graph.tensor("train"), self.seed, epoch))
+        with self.loop.watched() as watch:
+            self.loop.run(plan.first(WARMUP_BATCHES))  # a graph's first launch takes longer
+            wait_for_all(learner.ranks)
+            begun_s = time.perf_counter()
+            self.loop.run(plan)
+            epoch_s = time.perf_counter() - begun_s
+        learner.load_state(before)
+        steps, sample_s = (
+            of_all_ranks(values.to(learner.device), learner.ranks).cpu()
+            for values in (watch.steps, torch.tensor(watch.sample_s, dtype=torch.float64))
+        )
+        processes = process_parts(steps, sample_s)
+        parts = EpochParts(epoch=epoch, batches=len(plan), epoch_s=epoch_s, processes=processes)
+        say(description(parts, progress.epochs[-1].epoch_s), learner.ranks, self.log)
+        return parts
 
 
 def device_trainer(
@@ -134,7 +163,7 @@ def device_trainer(
         seed=job.seed, batch_size=job.hyper.batch_size, epochs=job.hyper.epochs,
         validate_every=job.validation.every_epochs if job.validation else 1,
         patience_epochs=job.hyper.patience_epochs, max_batches=job.max_batches, loop=loop,
-        unique_nodes=counts.feature_rows, sampled_edges=counts.edges,
+        unique_nodes=counts.feature_rows, sampled_edges=counts.edges, log=log,
     )  # fmt: skip
 
 

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from hone.gnn.device.native import PlateauView, address
+from hone.gnn.device.parts import Unwatched
 from hone.gnn.distributed import ALONE, Ranks, sum_over_ranks
 from hone.gnn.plateau import LEAST_CHANGE, THRESHOLD
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor
 
     from hone.config.models import HyperParameters
     from hone.config.trainings import Plateau
     from hone.gnn.device.native import Library
+    from hone.gnn.device.parts import Moment
     from hone.gnn.device.places.spread import Features
     from hone.gnn.models.model import GNN
     from hone.gnn.models.sage import SAGEConv
@@ -42,6 +46,8 @@ class FlatWeights(ABC):
         self._steps = torch.zeros(1, dtype=torch.int64, device=device)
         self.loss_sum = torch.zeros(1, dtype=torch.float64, device=device)
         """Of all batches that `note` has been called for."""
+        self.mark: Callable[[Moment], None] = Unwatched().mark
+        """Told when the loss is summed over the ranks."""
         self._best = torch.full((1,), torch.inf, dtype=torch.float64, device=device)
         self._bad_steps = torch.zeros(1, dtype=torch.int64, device=device)
         factor, patience = (plateau.factor, plateau.patience) if plateau else (0.0, 0)
@@ -55,12 +61,17 @@ class FlatWeights(ABC):
 
     def note(self, total: Tensor, global_seeds: Tensor) -> None:
         """Take account of a batch's loss, of which `total` is this rank's sum; `update` follows. Can be captured."""
+        self.mark("loss_ready")
         sum_over_ranks(total, self._ranks)
+        self.mark("loss_summed")
         self._library.call("note_loss", total, global_seeds, self.loss_sum, self.rate, self._steps, self._plateau)
 
-    def update(self) -> None:
-        """One step of Adam with the sum of all ranks' gradients; can be captured."""
+    def sum_gradients(self) -> None:
+        """Over all ranks, as `update` takes them; can be captured."""
         sum_over_ranks(self.gradient, self._ranks)
+
+    def update(self) -> None:
+        """One step of Adam with the gradients; can be captured."""
         self._library.call(
             "adam", len(self.parameters), self.gradient, self.parameters, self._first, self._second, self._rounded,
             self.rate, self._steps, BETA1, BETA2, EPSILON, self._hyper.weight_decay,

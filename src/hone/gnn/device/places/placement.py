@@ -67,7 +67,7 @@ def placed_graph(
     free, demand = measured(device, ranks), memory_demand(graph.info, reserve)
     place = chosen(wanted, demand, free, where=str(graph.path))
     if place == "gpu":
-        _say(description(place, demand, free), ranks, log)
+        say(description(place, demand, free), ranks, log)
         return DeviceGraph.load(graph, device, dtype)
     indptr, labels = (on_device(graph.tensor(name), device) for name in ("indptr", "labels"))
     edges = graph.tensor("indices")
@@ -76,12 +76,12 @@ def placed_graph(
     features = graph.tensor("features")
     narrow = dtype or narrow_dtype(features)
     if place == "sharded":
-        _say(description(place, demand, free), ranks, log)
+        say(description(place, demand, free), ranks, log)
         return DeviceGraph(indptr, indices, sharded_features(features, device, narrow, ranks), labels, place=place)
     hot, hits = _hottest(indptr, indices, load, cached_rows(place, demand, free))
     if on_host:  # not before: a copy must not go over from one locked piece to the next
         indices = page_locked(indices, device)
-    _say(description(place, demand, free, hits), ranks, log)
+    say(description(place, demand, free, hits), ranks, log)
     return DeviceGraph(indptr, indices, cached_features(features, hot, device, narrow), labels, place=place)
 
 
@@ -110,7 +110,8 @@ def _gib(size: int) -> str:
     return "plenty" if size >= PLENTY else f"{size / GIB:.1f} GiB"
 
 
-def _say(line: str, ranks: Ranks, log: Path | None) -> None:
+def say(line: str, ranks: Ranks, log: Path | None) -> None:
+    """On the screen and in the log, once for all ranks."""
     if ranks.rank != 0:
         return
     sys.stderr.write(f"{line}\n")
