@@ -71,6 +71,11 @@ def refinement_figure(table: pd.DataFrame) -> Figure:
     return _against(table, "turn", "turn (0 is the first answer)")
 
 
+def best_of_turns_figure(table: pd.DataFrame) -> Figure:
+    """The same with turns as the paper counts them, from 1."""
+    return _against(table.assign(turn=table["turn"] + 1), "turn", "N: best of so many turns")
+
+
 def _against(table: pd.DataFrame, x: str, label: str) -> Figure:
     """fast_p against k or turn: a line a model, a row of panels a threshold."""
     known = distinct(table["p"])

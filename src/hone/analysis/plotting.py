@@ -45,6 +45,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "os^DvP*Xdp"
 PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.3, 2.4
 TITLE_IN, LEGEND_LINE_IN = 0.45, 0.19
+LEAST_HEIGHT_IN = 1.6
+"""Of a figure with one short panel: what its title, the panel's own and the axis take, with room for a bar."""
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:
@@ -95,7 +97,7 @@ def grid(
     With `share` all panels have the same two axes, which are labelled at the left and at the bottom alone.
     """
     heights = list(heights_in or [PANEL_HEIGHT_IN] * rows)
-    size = (max(width_in * columns, 6.4), sum(heights) + TITLE_IN)
+    size = (max(width_in * columns, 6.4), max(sum(heights) + TITLE_IN, LEAST_HEIGHT_IN))
     figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.09))
     ratios = {"height_ratios": heights}
     axes = figure.subplots(rows, columns, squeeze=False, sharex=share, sharey=share, gridspec_kw=ratios)
