@@ -81,22 +81,26 @@ class Grid:
 
     def sections(self, data: Data) -> Iterator[Section]:
         """One with the paper's models, one with those of the runs alone."""
-        known = [model for model in PAPER_MODELS if any(self._printed(data, key) for key in self._keys([model]))]
+        known = [model for model in PAPER_MODELS if any(self._printed(data, key) for key in self.keys([model]))]
         yield self._beside(data, known)
-        own = {key.model: None for key in data.found if key.model not in known}
-        others = [model for model in own if any(self._find(data, key) for key in self._keys([model]))]
+        counted = {key.model: None for key, _ in self.ours(data)}
+        others = [model for model in counted if model not in known]
         if others:
             yield self._alone(data, others)
 
     def ours(self, data: Data) -> Iterator[tuple[Key, Found]]:
         """All numbers of ours on the page."""
         models = list(dict.fromkeys([*PAPER_MODELS, *(key.model for key in data.found)]))
-        yield from ((key, found) for key in self._keys(models) if (found := self._find(data, key)))
+        for key in self.keys(models):
+            found = self._find(data, key)
+            if found is not None and found.text not in WORDS:
+                yield key, found
 
     def _find(self, data: Data, key: Key) -> Found | None:
         return data.find(key, at_most=self.at_most)
 
-    def _keys(self, models: Sequence[str]) -> Iterator[Key]:
+    def keys(self, models: Sequence[str]) -> Iterator[Key]:
+        """What each cell is about."""
         for (_, row), (_, column) in itertools.product(_lines(self.rows, models), _lines(self.columns, models)):
             yield Key(**{**self.fixed, **row, **column})
 
@@ -110,11 +114,11 @@ class Grid:
         for labels, keys in self._cells(models):
             if any(printed := [self._printed(data, key) for key in keys]):
                 lines.append(((*labels, PAPER), tuple(text or NOT_PRINTED for text in printed)))
-            found = [self._find(data, key) for key in keys]
-            if any(found):
-                lines.append(((*labels, HERE), _ours(data, keys, found)))
+            ours = self._ours(data, keys)
+            if any(text not in WORDS for text in ours):
+                lines.append(((*labels, HERE), ours))
             else:
-                missing.append((labels, data.why_not(keys[0])))
+                missing.append((labels, _reason(ours)))
         stub, columns = (*self.stub, "numbers"), self._headings(models)
         return Section("", stub, columns, tuple(lines), tuple(_missing(missing, [labels for labels, _ in lines])))
 
@@ -122,14 +126,21 @@ class Grid:
         lines: list[tuple[Labels, Labels]] = []
         missing: list[tuple[Labels, str]] = []
         for labels, keys in self._cells(models):
-            found = [self._find(data, key) for key in keys]
-            if any(found):
-                lines.append((labels, _ours(data, keys, found)))
+            ours = self._ours(data, keys)
+            if any(text not in WORDS for text in ours):
+                lines.append((labels, ours))
             else:
-                missing.append((labels, data.why_not(keys[0])))
+                missing.append((labels, _reason(ours)))
         columns, lines, unfilled = _filled(self._headings(models), lines)
         notes = (*_missing(missing, [labels for labels, _ in lines]), *unfilled)
-        return Section("Other models of this run", self.stub, columns, tuple(lines), notes)
+        return Section("Models without a printed number here", self.stub, columns, tuple(lines), notes)
+
+    def _ours(self, data: Data, keys: Sequence[Key]) -> Labels:
+        """Our number of each cell, or why there is none."""
+        found = [self._find(data, key) for key in keys]
+        return tuple(
+            data.why_not(key) if number is None else number.text for key, number in zip(keys, found, strict=True)
+        )
 
     def _cells(self, models: Sequence[str]) -> Iterator[tuple[Labels, list[Key]]]:
         columns = list(_lines(self.columns, models))
@@ -154,11 +165,6 @@ def _lines(parts: Sequence[Part], models: Sequence[str]) -> Iterator[tuple[Label
         yield tuple(label for label, _ in combination), {k: v for _, fields in combination for k, v in fields.items()}
 
 
-def _ours(data: Data, keys: Sequence[Key], found: Sequence[Found | None]) -> Labels:
-    pairs = zip(keys, found, strict=True)
-    return tuple(data.why_not(key) if number is None else number.text for key, number in pairs)
-
-
 def _filled(
     columns: Sequence[Labels], lines: Sequence[tuple[Labels, Labels]]
 ) -> tuple[tuple[Labels, ...], list[tuple[Labels, Labels]], list[str]]:
@@ -166,7 +172,8 @@ def _filled(
     kept = [at for at in range(len(columns)) if any(cells[at] not in WORDS for _, cells in lines)]
     missing = [(columns[at], _reason(cells[at] for _, cells in lines)) for at in range(len(columns)) if at not in kept]
     said = [
-        f"Without a column ({reason}): {listed(short([labels for labels, why in missing if why == reason], columns))}."
+        f"Without a column ({reason}): "
+        + _ended(listed(short([labels for labels, why in missing if why == reason], columns)))
         for reason in dict.fromkeys(reason for _, reason in missing)
     ]
     return (
@@ -191,7 +198,7 @@ def _missing(missing: Sequence[tuple[Labels, str]], lines: Sequence[Labels]) -> 
         if not ours and len(of_reason) == len(missing):
             yield f"No line of ours: {WORDS[reason]}."
         else:
-            yield f"Without a line of ours ({reason}): {listed(short(of_reason, everything))}."
+            yield f"Without a line of ours ({reason}): {_ended(listed(short(of_reason, everything)))}"
 
 
 def short(some: Sequence[Labels], everything: Sequence[Labels]) -> list[str]:
@@ -200,7 +207,18 @@ def short(some: Sequence[Labels], everything: Sequence[Labels]) -> list[str]:
         named = {labels[part] for labels in some}
         if all((labels[part] in named) == (labels in some) for labels in everything):
             return list(dict.fromkeys(labels[part] for labels in some))
-    return [", ".join(labels) for labels in some]
+    found = []
+    for outer in dict.fromkeys(labels[0] for labels in some):
+        inner = [labels[1:] for labels in some if labels[0] == outer]
+        others = [labels[1:] for labels in everything if labels[0] == outer]
+        whole = all(labels in inner for labels in others)
+        found.append(outer if whole else f"{outer} ({', '.join(short(inner, others))})")
+    return found
+
+
+def _ended(text: str) -> str:
+    """With a full stop, of which the names of some models end with one."""
+    return f"{text.removesuffix('.')}."
 
 
 def behind(numbers: Iterable[tuple[Key, Found]]) -> Iterator[str]:

@@ -115,10 +115,10 @@ class Data:
             return next((replace(self.found[each], k=each.k_or_turn) for each in fewer if each in self.found), None)
         return self.found.get(key)
 
-    def rows(self, table: str, experiment: str, **wanted: Any) -> pd.DataFrame:
-        """Rows of a table of all runs whose experiment the paper would call so; `wanted`: values of columns.
+    def rows(self, table: str, *experiments: str, **wanted: Any) -> pd.DataFrame:
+        """Rows of a table of all runs whose experiments the paper would call so; `wanted`: values of columns.
 
-        Columns `run` and `label` are added: the model's name in the paper, or its own.
+        `model` is the paper's name where it has one. The column `run` is added.
         """
         import pandas as pd
 
@@ -126,8 +126,8 @@ class Data:
         for run in self.runs:
             frame = run.frames[table]
             names = [self.labelled(run, *pair) for pair in zip(frame["experiment"], frame["model"], strict=True)]
-            frame = frame.assign(run=run.name, label=[name.model for name in names])
-            keep = pd.Series([name.experiment == experiment for name in names], index=frame.index, dtype=bool)
+            frame = frame.assign(run=run.name, model=[name.model for name in names])
+            keep = pd.Series([name.experiment in experiments for name in names], index=frame.index, dtype=bool)
             for column, value in wanted.items():
                 keep &= frame[column] == value
             parts.append(frame[keep])
@@ -143,12 +143,12 @@ class Data:
     @cached_property
     def _own_labels(self) -> Mapping[tuple[str, str, str], str]:
         """(Run, experiment, model) -> the model's name, with what tells it from an earlier one in the same place."""
-        taken: dict[tuple[str, str], tuple[str, str]] = {}
+        taken: dict[tuple[str, str, bool], tuple[str, str]] = {}
         found = {}
         for run in self.runs:
             for name, entry in run.settings.experiments.items():
                 for model in entry.models:
-                    place = (_amounts_to(entry), model)
+                    place = (_amounts_to(entry), model, entry.samples > 1)
                     same = taken.setdefault(place, (run.name, name)) == (run.name, name)
                     found[run.name, name, model] = model if same or entry.published_as else f"{model} ({name})"
         return found
@@ -158,7 +158,8 @@ class Data:
         """All our numbers, by what the paper would call them."""
         found: dict[Key, Found] = {}
         for run in self.runs:
-            for key, number in self._numbers(run):
+            # A single answer goes before the mean of several samples.
+            for key, number in sorted(self._numbers(run), key=lambda pair: bool(pair[1].statistic)):
                 found.setdefault(key, number)
         return found
 
@@ -170,10 +171,6 @@ class Data:
                 yield key, number
                 if key.experiment == "one_shot":
                     yield key._replace(experiment=f"{ON}{self.gpu_of(row['device']).lower()}"), number
-
-    def models(self, experiment: str) -> list[str]:
-        """Models with a number of ours in an experiment, the paper's and others."""
-        return list(dict.fromkeys(key.model for key in self.found if key.experiment == experiment))
 
     def why_not(self, key: Key) -> str:
         """Why there is no number of ours for a cell: one of WORDS."""

@@ -19,7 +19,7 @@ from hone.tables.files import read_table
 from hone.tables.paper.grid import HERE, PAPER, Grid, Labels, Page, Section, behind
 from hone.tables.paper.kernelbench import PAGES
 from hone.tables.paper.numbers import Data, Printed, RunTables
-from hone.tables.paper.speeds import WORDS_OF_SPEEDS
+from hone.tables.paper.speeds import NOT_STATED, WORDS_OF_SPEEDS, Hardware
 from hone.tables.registry import TABLES
 
 if TYPE_CHECKING:
@@ -33,12 +33,13 @@ NO_PAGE = (
     "shows those of this run."
 )
 SHARES = (
-    "Numbers are percent of problems. fast_1 counts those with a kernel that is correct and faster than the baseline, "
-    "fast_0 those with a correct kernel, fast_p those with a correct one more than p times as fast."
+    "Numbers are percent of problems. fast_0 counts those with a correct kernel. fast_p counts those whose kernel is "
+    "also more than p times as fast as the baseline."
 )
 SHARE_OF_ANSWERS = "Numbers are percent of answers."
 TINT = "#eef4fb"
 WRAPPED = "th.gt_col_heading { white-space: normal; vertical-align: bottom; } td.gt_left { white-space: nowrap; }"
+NOT_NUMBERS = {*WORDS_OF_SPEEDS, NOT_STATED}
 NUMBER = re.compile(r"≈ |\?|\d+")
 
 
@@ -123,7 +124,8 @@ def _notes(page: Page, sections: Sequence[Section], data: Data) -> Iterator[str]
     for word, meaning in WORDS_OF_SPEEDS.items():
         if word in cells or f"({word})" in said:
             yield f"`{word}`: {meaning}."
-    yield from _archives(data)
+    if not isinstance(page.layout, Hardware):
+        yield from _archives(data)
 
 
 def listed_tables(names: Labels) -> str:
@@ -195,8 +197,8 @@ def _pipes(section: Section) -> str:
 
 
 def _of_numbers(section: Section, at: int) -> bool:
-    """Whether a column holds numbers beside words that stand in their place."""
-    return any(NUMBER.match(line[at]) for _, line in section.lines)
+    """Whether a column holds numbers, or words that stand in their place."""
+    return all(NUMBER.match(line[at]) or line[at] in NOT_NUMBERS for _, line in section.lines)
 
 
 def _web_page(page: Page, sections: Sequence[Section], notes: Sequence[str], figure: Path | None) -> str:
