@@ -96,6 +96,11 @@ class Grid:
             if found is not None and found.text not in WORDS:
                 yield key, found
 
+    def sources(self, data: Data) -> list[str]:
+        """Where the paper prints the numbers of the page."""
+        found = (data.printed.find(key, self.tables) for key in self.keys(PAPER_MODELS))
+        return sorted({number.source for number in found if number is not None})
+
     def _find(self, data: Data, key: Key) -> Found | None:
         return data.find(key, at_most=self.at_most)
 

@@ -24,8 +24,8 @@ from hone.tables.registry import TABLES
 
 if TYPE_CHECKING:
     from great_tables import GT
-    from matplotlib.figure import Figure as Drawn
 
+DOCUMENT = "arXiv 2502.10517v1"
 PAPER_TITLE = "KernelBench, [arXiv 2502.10517](https://arxiv.org/abs/2502.10517)"
 READ = tuple(name for name in TABLES if name.startswith("kernelbench_"))
 NO_PAGE = (
@@ -79,27 +79,16 @@ def write_pages(data: Data, folder: Path) -> list[Path]:
 
 def _drawn(page: Page, data: Data, folder: Path) -> Path | None:
     """The SVG file of a page; None for a page without, or where there would be nothing to see."""
-    from hone.analysis.plotting import NothingToShow, save
+    from hone.analysis.plotting import NothingToShow, save, titled
 
-    if page.draw is None:
+    draw = page.draw
+    if draw is None:
         return None
     with suppress(NothingToShow):
         path = folder / f"{page.name}.svg"
-        save(_styled(page, data), path)
+        save(titled(page.title, lambda: draw(data)), path)
         return path
     return None
-
-
-def _styled(page: Page, data: Data) -> Drawn:
-    import matplotlib as mpl
-
-    from hone.analysis import plotting
-
-    assert page.draw is not None
-    with mpl.rc_context(plotting.STYLE):
-        drawn = page.draw(data)
-        drawn.suptitle(page.title)
-        return drawn
 
 
 def _notes(page: Page, sections: Sequence[Section], data: Data) -> Iterator[str]:
@@ -109,9 +98,10 @@ def _notes(page: Page, sections: Sequence[Section], data: Data) -> Iterator[str]
     if isinstance(page.layout, Grid):
         yield SHARE_OF_ANSWERS if "level" in page.layout.fixed and "p" not in page.layout.fixed else SHARES
         if PAPER in who:
-            read_off = "; ≈ is read off a figure" if any(cell.startswith("≈") for cell in cells) else ""
-            yield f"`{PAPER}` is printed in {listed_tables(page.layout.tables)}, measured on an L40S where no other " \
-                f"GPU is named{read_off}."  # fmt: skip
+            sources = "; ".join(page.layout.sources(data)).replace(f"; {DOCUMENT}, ", "; ")
+            yield f"`{PAPER}`: {sources}. It measured on an L40S where no other GPU is named."
+        if any(cell.startswith("≈") for cell in cells):
+            yield "`≈`: read off a figure, to one or two points."
         yield from behind(page.layout.ours(data))
         share = data.runs[0].settings.analysis.confidence
         if any("(" in cell for cell in cells):
@@ -126,11 +116,6 @@ def _notes(page: Page, sections: Sequence[Section], data: Data) -> Iterator[str]
             yield f"`{word}`: {meaning}."
     if not isinstance(page.layout, Hardware):
         yield from _archives(data)
-
-
-def listed_tables(names: Labels) -> str:
-    """`Table 1`, or `Figure 3 (also Table 1, fast_0)`."""
-    return names[0] + (f" (or {', '.join(names[1:])})" if len(names) > 1 else "")
 
 
 def _archives(data: Data) -> Iterator[str]:
