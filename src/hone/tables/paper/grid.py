@@ -240,11 +240,12 @@ def behind(numbers: Iterable[tuple[Key, Found]]) -> Iterator[str]:
 
 
 def _problems(levels: Mapping[str, Found]) -> str:
+    first = next(iter(levels.values()))
     if "all" in levels:
-        return plural(levels["all"].n, "answer")
-    said = listed([f"{plural(levels[level].n, 'problem')} of level {level}" for level in sorted(levels)])
-    statistic = next(iter(levels.values())).statistic
-    return f"{said}, {statistic}" if statistic else said
+        return f"{plural(levels['all'].n, 'answer')} to problems of `{first.source}`"
+    counts = [f"{plural(levels[level].n, 'problem')} of level {level}" for level in sorted(levels)]
+    said = f"{listed(counts)} of `{first.source}`"
+    return f"{said}, {first.statistic}" if first.statistic else said
 
 
 def frame_or_nothing(frame: pd.DataFrame, what: str) -> pd.DataFrame:

@@ -53,6 +53,8 @@ class Found:
     n: int
     """Problems behind it; of an outcome, answers."""
     run: str
+    source: str
+    """Entry of the config's `sources` that the problems are of."""
     device: str
     statistic: str = ""
     """What a problem contributes, where that is not a single answer."""
@@ -166,7 +168,7 @@ class Data:
     def _numbers(self, run: RunTables) -> Iterator[tuple[Key, Found]]:
         for table, row in _counted(run.frames):
             name = self.labelled(run, row["experiment"], row["model"])
-            number = _found(row, run.name)
+            number = _found(row, run)
             for key in _keys(table, row, name):
                 yield key, number
                 if key.experiment == "one_shot":
@@ -230,9 +232,10 @@ def _keys(table: str, row: Mapping[Any, Any], name: Labelled) -> Iterator[Key]:
         yield Key(name.experiment, *place, "fast_p", p, None, baseline)
 
 
-def _found(row: Mapping[Any, Any], run: str) -> Found:
+def _found(row: Mapping[Any, Any], run: RunTables) -> Found:
+    place = (run.name, run.settings.experiments[row["experiment"]].source, row["device"])
     if "share" in row:
-        return Found(row["share"], math.nan, math.nan, row["answers"], run, row["device"])
+        return Found(row["share"], math.nan, math.nan, row["answers"], *place)
     statistic = row.get("statistic", "")
     said = "" if statistic == "single answer" else statistic
-    return Found(row["fast_p"], row["ci_low"], row["ci_high"], row["n"], run, row["device"], said)
+    return Found(row["fast_p"], row["ci_low"], row["ci_high"], row["n"], *place, said)

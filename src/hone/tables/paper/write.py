@@ -110,12 +110,29 @@ def _notes(page: Page, sections: Sequence[Section], data: Data) -> Iterator[str]
             yield "`@3`: the best of 3 samples or turns, where the experiment has no more."
         if any(cell.startswith("? (") for cell in cells):
             yield "`?`: some answers have no verdict; brackets say what it would be if all of them failed or succeeded."
+    elif not isinstance(page.layout, Hardware):
+        yield "Numbers are speedups: how many times as fast as PyTorch eager."
+        yield from _judged(data)
     said = " ".join(note for section in sections for note in section.notes)
     for word, meaning in WORDS_OF_SPEEDS.items():
         if word in cells or f"({word})" in said:
             yield f"`{word}`: {meaning}."
-    if not isinstance(page.layout, Hardware):
-        yield from _archives(data)
+    if isinstance(page.layout, Hardware):
+        return
+    labels = [label for section in sections for labels in (*section.columns, *_labels(section)) for label in labels]
+    if any(label.startswith("recorded/") for label in labels):
+        yield "`recorded/…` are committed transcripts: what they reach is no model's result."
+    yield from _archives(data)
+
+
+def _labels(section: Section) -> list[Labels]:
+    return [labels for labels, _ in section.lines]
+
+
+def _judged(data: Data) -> Iterator[str]:
+    for run in data.runs:
+        devices = sorted(set(run.frames["kernelbench_speedups"]["device"]))
+        yield f"Our lines are of the run `{run.name}`, judged on {', '.join(devices) or 'no machine yet'}."
 
 
 def _archives(data: Data) -> Iterator[str]:
