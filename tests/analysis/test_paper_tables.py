@@ -90,6 +90,7 @@ def test_runs_on_two_gpus_fill_table_14_and_the_figures_across_gpus(tmp_path):
     assert across.columns == (("H100",), ("H200",))
     assert dict(across.lines)["DeepSeek R1", "mini/level1/1_problem"] == ("2", "0.5")
     assert dict(across.lines)["DeepSeek R1", "mini/level1/3_problem"] == ("no correct kernel", "0.5")
+    assert all(page.draw(both) for page in PAGES if page.draw and page.place not in ("Figure 4", "Figure 6"))
     # The first run's numbers count where both have one.
     (_, alone) = BY_PLACE["Table 1"].layout.sections(both)
     assert next(iter(alone.lines[0][1])).startswith("25 ")
@@ -115,6 +116,7 @@ def test_answers_without_verdicts_are_no_share(tmp_path):
         ({"experiment": "few_shot"}, "not asked"),
         ({"model": "GPT-4o"}, "not asked"),
         ({"experiment": "one_shot_on_t4"}, "no run"),
+        ({"experiment": "one_shot_on_t4", "model": "GPT-4o"}, "not asked"),
         ({"level": "2"}, "no problems"),
         ({"baseline": "torch_compile"}, "not timed"),
         ({"p": 1.25}, "not counted"),
@@ -184,8 +186,8 @@ def test_names_of_unpublished_experiments_follow_from_how_they_ask():
         told={"hardware": "H100"},
         turns={"method": "refine", "turns": 2, "feedback": ["execution", "profile"]},
     )
-    run = numbers.RunTables("a", settings, {})
-    named = {name: data(run).labelled(run, name, "recorded/demo") for name in settings.experiments}
+    again, run = (numbers.RunTables(name, settings, {}) for name in "ab")  # the same config on two GPUs
+    named = {name: data(again, run).labelled(run, name, "recorded/demo") for name in settings.experiments}
     assert {name: found.experiment for name, found in named.items()} == {
         "one": "one_shot", "many": "one_shot", "twice": "one_shot", "shots": "few_shot", "told": "hardware_h100",
         "turns": "refine_gep",

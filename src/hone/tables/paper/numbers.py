@@ -117,19 +117,23 @@ class Data:
             return next((replace(self.found[each], k=each.k_or_turn) for each in fewer if each in self.found), None)
         return self.found.get(key)
 
-    def rows(self, table: str, *experiments: str, **wanted: Any) -> pd.DataFrame:
-        """Rows of a table of all runs whose experiments the paper would call so; `wanted`: values of columns.
+    def rows(self, table: str, *experiments: str, every_run: bool = False, **wanted: Any) -> pd.DataFrame:
+        """Rows of a table whose experiments the paper would call so; `wanted`: values of columns.
 
-        `model` is the paper's name where it has one. The column `run` is added.
+        `model` is the paper's name where it has one. Of several runs that asked a model in the same way only the first
+        one's rows are there, unless `every_run`.
         """
         import pandas as pd
 
-        parts = []
+        parts: list[pd.DataFrame] = []
+        known: set[Labelled] = set()
         for run in self.runs:
             frame = run.frames[table]
             names = [self.labelled(run, *pair) for pair in zip(frame["experiment"], frame["model"], strict=True)]
-            frame = frame.assign(run=run.name, model=[name.model for name in names])
-            keep = pd.Series([name.experiment in experiments for name in names], index=frame.index, dtype=bool)
+            frame = frame.assign(model=[name.model for name in names])
+            of_these = [name.experiment in experiments and (every_run or name not in known) for name in names]
+            known.update(names)
+            keep = pd.Series(of_these, index=frame.index, dtype=bool)
             for column, value in wanted.items():
                 keep &= frame[column] == value
             parts.append(frame[keep])
@@ -144,14 +148,14 @@ class Data:
 
     @cached_property
     def _own_labels(self) -> Mapping[tuple[str, str, str], str]:
-        """(Run, experiment, model) -> the model's name, with what tells it from an earlier one in the same place."""
-        taken: dict[tuple[str, str, bool], tuple[str, str]] = {}
+        """(Run, experiment, model) -> the model's name, with what tells it from another experiment in the same place."""
+        taken: dict[tuple[str, str, bool], str] = {}
         found = {}
         for run in self.runs:
             for name, entry in run.settings.experiments.items():
                 for model in entry.models:
                     place = (_amounts_to(entry), model, entry.samples > 1)
-                    same = taken.setdefault(place, (run.name, name)) == (run.name, name)
+                    same = taken.setdefault(place, name) == name
                     found[run.name, name, model] = model if same or entry.published_as else f"{model} ({name})"
         return found
 
@@ -180,7 +184,8 @@ class Data:
         if not asked:
             if key.k_or_turn and self.find(key, at_most=True):
                 return TOO_FEW
-            return NO_RUN if key.experiment.startswith(ON) else NOT_ASKED
+            elsewhere = key.experiment.startswith(ON) and self._by_experiment.get(("one_shot", key.model))
+            return NO_RUN if elsewhere else NOT_ASKED
         here = [other for other in asked if other.level == key.level]
         if not here:
             return NOT_ON_LEVEL

@@ -24,9 +24,10 @@ QUARTILES = {"lowest": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quarti
 NUMBER = re.compile(r"/level\d+/(\d+)")
 
 
-def speedups(data: Data, experiment: str, levels: Sequence[str]) -> pd.DataFrame:
+def speedups(data: Data, experiment: str, levels: Sequence[str], *, every_run: bool = False) -> pd.DataFrame:
     """Correct kernels of an experiment over PyTorch eager, without those of a doubtful time."""
-    found = data.rows("kernelbench_speedups", experiment, baseline=EAGER, findings="", turn=0)
+    credited = {"baseline": EAGER, "findings": "", "turn": 0}
+    found = data.rows("kernelbench_speedups", experiment, every_run=every_run, **credited)
     return found[found["level"].isin(levels)]
 
 
@@ -133,8 +134,8 @@ class AcrossGpus:
         yield Section("", ("model", "problem"), tuple((gpu,) for gpu in gpus), lines)
 
     def rows(self, data: Data) -> pd.DataFrame:
-        """Speedups with the column `gpu`; those of other runs count for kernels that the first has, too."""
-        found = speedups(data, self.experiment, self.levels)
+        """Speedups of all runs, with the column `gpu`."""
+        found = speedups(data, self.experiment, self.levels, every_run=True)
         return found.assign(gpu=[data.gpu_of(device) for device in found["device"]])
 
     def draw(self, data: Data) -> Drawn:
