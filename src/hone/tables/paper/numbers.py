@@ -148,7 +148,7 @@ class Data:
 
     @cached_property
     def _own_labels(self) -> Mapping[tuple[str, str, str], str]:
-        """(Run, experiment, model) -> the model's name, with what tells it from another experiment in the same place."""
+        """(Run, experiment, model) -> the model's name, with what tells it from another experiment's in the place."""
         taken: dict[tuple[str, str, bool], str] = {}
         found = {}
         for run in self.runs:
