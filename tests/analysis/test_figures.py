@@ -202,6 +202,17 @@ def test_summary_links_the_trajectory_pages(tables, figures, tmp_path):
     assert "Trajectories" not in page.read_text(encoding="utf-8")
 
 
+def test_summary_links_the_paper_s_tables_where_there_are_any(tmp_path):
+    tables = World(settings_for({1: 4}, one={}), []).make(tmp_path / "tables")
+    page, index = tmp_path / "summary.md", tmp_path / "papers/index.md"
+    write_summary(tables, tmp_path / "figures", page, papers=index)
+    assert "papers" not in page.read_text(encoding="utf-8")
+    index.parent.mkdir()
+    index.touch()
+    write_summary(tables, tmp_path / "figures", page, papers=index)
+    assert "](papers/index.md)" in page.read_text(encoding="utf-8")
+
+
 def test_the_trajectory_marks_failures_losses_winners_and_the_paper(tables, figures):
     shown = texts(figures / "astra_trajectory.svg")
     for words in ("multi: recorded/demo", "failed", "no verdict, or no credited time", "astra: published"):

@@ -1,6 +1,7 @@
 """What the text of answers tells of their verdicts, by hand."""
 
 from hone.records import Solution, Status
+from hone.tables.registry import TABLES
 from tests.analysis.tables import read_table
 from tests.analysis.world import World, definition, settings_for
 
@@ -46,6 +47,14 @@ def test_each_check_is_held_against_the_verdicts(tmp_path):
     assert (both["precision"], both["recall"]) == (0.75, 0.75)
     assert both["precision_low"] < 0.75 < both["precision_high"]
     assert table.loc[("no credit", "TF32"), ["precision", "precision_low"]].isna().all()
+
+
+def test_the_page_says_what_each_share_is_of(tmp_path):
+    page = TABLES["screen_agreement"].layout(table_of(tmp_path).reset_index()).set_index(["foretells", "check"])
+    assert page.loc[("no credit", "any of these"), "precision"].startswith("75 % (")
+    assert page.loc[("no credit", "any of these"), "precision"].endswith(": 3 of 4")
+    assert page.loc[("no credit", "any of these"), "recall"] == "75 %: 3 of 4"
+    assert ("no credit", "TF32") not in page.index
 
 
 def test_a_run_without_sources_has_no_rows(tmp_path):

@@ -107,6 +107,12 @@ def test_numbers_of_the_first_page_lead_to_pages_of_the_site(site):
         assert (site / name).is_file()
 
 
+def test_the_first_page_leads_to_the_paper_s_tables_that_there_are(site):
+    text = (site / "index.html").read_text()
+    assert re.findall(r'href="(papers/\w+\.html)">([\w ]+)<', text) == [("papers/kernelbench_table_1.html", "Table 1")]
+    assert (site / "papers/kernelbench_table_1.html").read_text() == "<p>as printed</p>"
+
+
 def test_the_first_page_warns(site):
     text = (site / "index.html").read_text()
     assert "no model’s result" in text

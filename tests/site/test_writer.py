@@ -60,7 +60,8 @@ def test_the_first_page_is_small_and_needs_no_data(site):
 
 def test_text_of_a_template_is_escaped(tmp_path):
     shown = {"configs": [HOSTILE], "ran": [], "findings": [], "figures": [], "warnings": [], "provenance": {},
-             "papers": {}, "tables": []}  # fmt: skip
+             "papers": {}, "tables": [],
+             "as_printed": [{"place": HOSTILE, "title": HOSTILE, "link": "papers/x.html"}]}  # fmt: skip
     Writer(tmp_path).pages("run", shown)
     text = (tmp_path / "index.html").read_text()
     assert "owned" in text

@@ -92,7 +92,9 @@ def site_run(settings, records):
 def make_site_of(settings, records, folder, name="made-up"):
     site = site_run(settings, records)
     make_tables(site.run, folder / "tables", folder / "pages")
-    make_site(site, folder / "tables", folder / "site", name, ["config/made_up.yaml"])
+    (folder / "papers").mkdir(exist_ok=True)
+    (folder / "papers/kernelbench_table_1.html").write_text("<p>as printed</p>")
+    make_site(site, folder / "tables", folder / "site", name, ["config/made_up.yaml"], papers=folder / "papers")
     return folder / "site"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.workflow.edits import GPU_RULES, TABLE, make_rows
 
-REPORTS = {"tables", "figures", "pages", "report_pages", "site", "summary"}
+REPORTS = {"tables", "figures", "pages", "papers", "report_pages", "site", "summary"}
 pytestmark = pytest.mark.slow  # a small campaign for each of some twenty edits
 
 

@@ -53,7 +53,7 @@ def test_every_entry_of_the_report_has_a_title_and_opens_there(pipeline):
     pipeline.run("--report", "report.html")
     text = (pipeline.folder / "report.html").read_text()
     entries = json.JSONDecoder().raw_decode(text, text.index('{"results/'))[0]
-    assert {"kernelbench_fast_p.html", "kernelbench_fast_p.csv", "summary.html"} <= {
+    assert {"kernelbench_fast_p.html", "kernelbench_fast_p.csv", "kernelbench_table_1.html", "summary.html"} <= {
         x["name"] for x in entries.values()
     }
     assert not [path for path, entry in entries.items() if not entry["labels"]["title"]]

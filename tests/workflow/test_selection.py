@@ -28,10 +28,10 @@ CHOICE = "results/tiny/selected/ops/sample_neighbours.json"
 TRAINED = ["results/tiny/gates/selected/ops/sample_neighbours.done", SELECTED]
 TABLES = [
     f"results/tiny/{name}"
-    for name in ("tables/kernelbench_fast_p.csv", "figures", "summary.md", "report/landing.rst", "site")
+    for name in ("tables/kernelbench_fast_p.csv", "figures", "papers", "summary.md", "report/landing.rst", "site")
 ]
 REPORT = ["report/tables", "report/csv", "report/figures", "report/trajectories"]
-FOLDERS = [f"results/tiny/{name}" for name in ("figures", "pages/tables", "site", *REPORT)]
+FOLDERS = [f"results/tiny/{name}" for name in ("figures", "pages/tables", "papers", "site", *REPORT)]
 """Outputs of rules that are folders."""
 
 

@@ -101,11 +101,51 @@ rule figures:
         "../scripts/figures.py"
 
 
+rule papers:
+    """Write the paper's tables in its own shapes, our numbers beside the printed ones, from the tables alone."""
+    input:
+        tables=[
+            paths.table(table) for table in TABLES if table.startswith("kernelbench_")
+        ],
+        published=rules.tables.input.published,
+        gpus=rules.tables.input.gpus,
+    output:
+        # Empty where no model was asked. The index links the pages; the report lists them itself.
+        report(
+            directory(paths.papers),
+            patterns=["kernelbench_{name}.html"],
+            category="KernelBench",
+            subcategory="As in the paper",
+            labels=lambda wildcards: {
+                "title": title_of(
+                    Path(paths.papers, f"kernelbench_{wildcards.name}.html")
+                ),
+            },
+        ),
+    log:
+        paths.log("papers"),
+    localrule: True
+    conda:
+        "../../envs/hone.yaml"
+    params:
+        settings=settings.model_dump(
+            mode="json",
+            include={"sources", "archives", "experiments", "analysis", "baselines"},
+        ),
+        run=RUN.name,
+        code=code_digest("analysis", "machine/hardware", "report/pages", "tables"),
+    message:
+        "Write the paper's tables in its own shapes."
+    script:
+        "../scripts/papers.py"
+
+
 rule summary:
     """Write the run's summary.md, which says what came out and lists all tables, figures and pages."""
     input:
         tables=rules.tables.output.md,
         figures=rules.figures.output,
+        papers=rules.papers.output,
         pages=[paths.pages(name) for name in kinds.rounds],
     output:
         paths.summary,
@@ -188,6 +228,7 @@ rule site:
     input:
         **SITE_RECORDS,
         tables=rules.tables.output.csv,
+        papers=rules.papers.output,
         published=rules.tables.input.published,
     output:
         directory(paths.site),

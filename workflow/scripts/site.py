@@ -12,4 +12,5 @@ with reported(snakemake.log, snakemake.output):
     settings = load({**snakemake.config, **snakemake.params.settings})
     site = read_site_run(settings, records, commit(), Path("resources/published"))
     tables, params = Path(snakemake.input.tables[0]).parent, snakemake.params
-    make_site(site, tables, Path(snakemake.output[0]), params.run, params.configs)
+    papers = Path(snakemake.input.papers[0])
+    make_site(site, tables, Path(snakemake.output[0]), params.run, params.configs, papers=papers)

@@ -8,4 +8,5 @@ from hone.tables.summary import write_summary
 with reported(snakemake.log, snakemake.output):
     output = Path(snakemake.output[0])
     results = output.parent
-    write_summary(results / "tables", results / "figures", output, [Path(folder) for folder in snakemake.input.pages])
+    pages, index = [Path(folder) for folder in snakemake.input.pages], Path(snakemake.input.papers[0], "index.md")
+    write_summary(results / "tables", results / "figures", output, pages, index)

@@ -27,7 +27,7 @@ from hone.analysis.plotting import (
 )
 
 PANEL_IN, HEIGHT_IN, BARS_IN = 2.6, 1.9, 5.0
-BAR_IN, DIGIT_IN = 0.21, 0.065
+BAR_IN, DIGIT_IN, LEAST_PANEL_IN = 0.21, 0.065, 0.75
 FEW = 5
 """Below so many problems an interval is nearly the whole axis: whiskers, not a band."""
 OUTCOMES: dict[str, tuple[str, str]] = {
@@ -70,6 +70,11 @@ def sampling_figure(table: pd.DataFrame) -> Figure:
 def refinement_figure(table: pd.DataFrame) -> Figure:
     """fast_p of the best kernel so far against the turn."""
     return _against(table, "turn", "turn (0 is the first answer)")
+
+
+def best_of_turns_figure(table: pd.DataFrame) -> Figure:
+    """The same with turns as the paper counts them, from 1."""
+    return _against(table.assign(turn=table["turn"] + 1), "turn", "N: best of so many turns")
 
 
 def _against(table: pd.DataFrame, x: str, label: str) -> Figure:
@@ -174,7 +179,7 @@ def errors_figure(table: pd.DataFrame) -> Figure:
     table = table[table["level"].isin(levels)]
     panels = [rows for _, rows in table.groupby(["experiment", "model"], sort=False)]
     bars = [_bars(rows) for rows in panels]
-    heights = [BAR_IN * len(each) + 0.4 for each in bars]
+    heights = [max(BAR_IN * len(each) + 0.4, LEAST_PANEL_IN) for each in bars]
     figure, axes = grid(len(panels), 1, heights_in=heights, width_in=BARS_IN + 1.6)
     for axis, rows, shown in zip(axes.flat, panels, bars, strict=True):
         _stacked(axis, rows, shown)

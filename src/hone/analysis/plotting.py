@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,6 +46,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "os^DvP*Xdp"
 PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.3, 2.4
 TITLE_IN, LEGEND_LINE_IN = 0.45, 0.19
+LEAST_HEIGHT_IN = 1.6
+"""Of a figure with one short panel: what its title, the panel's own and the axis take, with room for a bar."""
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:
@@ -96,7 +98,7 @@ def grid(
     With `share` all panels have the same two axes, which are labelled at the left and at the bottom alone.
     """
     heights = list(heights_in or [PANEL_HEIGHT_IN] * rows)
-    size = (max(width_in * columns, 6.4), sum(heights) + TITLE_IN)
+    size = (max(width_in * columns, 6.4), max(sum(heights) + TITLE_IN, LEAST_HEIGHT_IN))
     figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.09))
     ratios = {"height_ratios": heights}
     axes = figure.subplots(rows, columns, squeeze=False, sharex=share, sharey=share, gridspec_kw=ratios)
@@ -175,6 +177,14 @@ def log_axis(axis: Axes, low: float, high: float, which: Literal["x", "y"] = "x"
     ticks.set_major_locator(LogLocator(subs=steps))
     ticks.set_minor_locator(NullLocator())
     ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def titled(title: str, draw: Callable[[], Figure]) -> Figure:
+    """What `draw` draws, in the style of all figures and below a title."""
+    with mpl.rc_context(STYLE):
+        drawn = draw()
+        drawn.suptitle(title)
+        return drawn
 
 
 class NothingToShow(Exception):

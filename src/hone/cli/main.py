@@ -16,7 +16,7 @@ from hone.cli.export import app as export
 from hone.cli.operators import app as operators
 from hone.cli.options import DEFAULT_CONFIG, DEFAULT_DEFINITIONS, RUN, ConfigFile, Definitions, in_run, run_app
 from hone.cli.screen import screen
-from hone.cli.site import site, view
+from hone.cli.site import papers, site, view
 from hone.cli.status import status
 from hone.config.runs import DEFAULT_RUN, RESULTS
 
@@ -273,6 +273,7 @@ def show(
 
 app.command(rich_help_panel=RUNS)(view)
 app.command(rich_help_panel=RUNS)(site)
+app.command(rich_help_panel=RUNS)(papers)
 
 
 @app.command(rich_help_panel=RUNS)

@@ -1,4 +1,4 @@
-"""`hone view` and `hone site`: the explorer of a run, served or made of tables alone."""
+"""`hone view`, `hone site` and `hone papers`: pages of a run, served or made by hand."""
 
 from __future__ import annotations
 
@@ -55,5 +55,27 @@ def site(
         folder = run_folder(source)
         configs = [Path(word.strip()) for word in against.split(",") if word.strip()]
         others = {run_folder(config).name: open_run(config) for config in configs}
-        make_site(open_run(source), folder / "tables", output, name or folder.name, [str(source)], others)
+        of_run = (open_run(source), folder / "tables", output, name or folder.name, [str(source)], others)
+        make_site(*of_run, papers=folder / "papers")
     typer.echo(f"{output / 'index.html'}")
+
+
+def papers(
+    configs: Annotated[list[Path], typer.Argument(help="A config, or several whose runs were judged on several GPUs.")],
+    output: Annotated[Path | None, typer.Option(help="The folder to write; else results/<first run>/papers.")] = None,
+    tables: Annotated[Path | None, typer.Option(help="A folder of CSV tables in the place of the first run's.")] = None,
+) -> None:
+    """Write the KernelBench paper's tables in its own shapes, with the numbers of several runs.
+
+    The pipeline writes those of each run by itself. Where several runs have a number, the first one counts.
+    """
+    from hone.config.runs import run_folder
+    from hone.config.settings import read
+    from hone.tables.paper.write import data_of, read_run, write_pages
+
+    folders = [run_folder(config) for config in configs]
+    places = [tables or folders[0] / "tables", *(folder / "tables" for folder in folders[1:])]
+    found = zip(configs, folders, places, strict=True)
+    runs = [read_run(folder.name, read(config), place) for config, folder, place in found]
+    written = write_pages(data_of(runs), output or folders[0] / "papers")
+    typer.echo(str(written[-1]) if written else "no run here asked a model, so there is no page")

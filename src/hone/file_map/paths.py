@@ -169,6 +169,11 @@ class Paths:
         return f"{self.results}/pages/tables"
 
     @property
+    def papers(self) -> str:
+        """The folder of the papers' tables and figures in their own shapes."""
+        return f"{self.results}/papers"
+
+    @property
     def figures(self) -> str:
         """The folder of the figures, as SVG and PDF."""
         return f"{self.results}/figures"

@@ -79,9 +79,21 @@ def page(markdown: str, base: Path) -> str:
     for pattern, replacement in DETAILS:
         body = pattern.sub(replacement, body)
     heading = re.search(r"^# (.*)$", markdown, re.MULTILINE)
-    title = html.escape(html.unescape(heading[1])) if heading else ""
-    head = f'<meta charset="utf-8">\n<title>{title}</title>\n<style>{STYLE}</style>'
+    return document(html.unescape(heading[1]) if heading else "", body)
+
+
+def document(title: str, body: str) -> str:
+    """A whole HTML page of the report's looks; `title` is plain text, `body` HTML."""
+    head = f'<meta charset="utf-8">\n<title>{html.escape(title)}</title>\n<style>{STYLE}</style>'
     return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}</body>\n</html>\n'
+
+
+def rendered(markdown: str) -> str:
+    """Markdown as a piece of HTML, links kept, no foreign markup."""
+    from markdown_it import MarkdownIt
+
+    found: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
+    return found
 
 
 def title_of(file: Path) -> str:

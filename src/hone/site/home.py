@@ -28,9 +28,16 @@ MEANINGS = {
 
 
 def home(
-    tables: Sequence[ReadTable], found: Sequence[Entry], settings: Settings | None, configs: Sequence[str]
+    tables: Sequence[ReadTable],
+    found: Sequence[Entry],
+    settings: Settings | None,
+    configs: Sequence[str],
+    as_printed: Sequence[Mapping[str, str]],
 ) -> dict[str, Any]:
-    """What the template of the first page shows; without `settings` what the tables alone can say."""
+    """What the template of the first page shows; without `settings` what the tables alone can say.
+
+    `as_printed`: place, title and address of each page with a paper's table.
+    """
     return {
         "configs": list(configs),
         "ran": [_sentence(text) for text in (*experiments(settings), *trainings(settings))] if settings else [],
@@ -39,6 +46,7 @@ def home(
         "warnings": list(warnings(found, tables)),
         "provenance": provenance(tables),
         "papers": PAPERS,
+        "as_printed": list(as_printed),
         "tables": [{"name": table.name, "title": table.title, "rows": len(table.frame)} for table in tables],
     }
 

@@ -26,6 +26,7 @@ from hone.site.run import SiteRun, places_of
 from hone.site.tables import ReadTable, as_data, read_tables
 from hone.site.writer import Writer
 from hone.tables.names import NAMES
+from hone.tables.paper.kernelbench import PAGES
 from hone.tables.stages import run_of
 
 TRAINING = ("salient_ladder", "salient_breakdown", "salient_timeline", "device_roofline", "salient_scaling")
@@ -58,11 +59,12 @@ def make_site(
     name: str,
     configs: Sequence[str],
     others: Mapping[str, SiteRun] | None = None,
+    papers: Path | None = None,
 ) -> None:
     """Write the site of a run into an empty folder.
 
     `tables`: folder of the run's CSV files. `name`: the run's. `configs`: the files that it was made with. `others`:
-    further runs by name, whose sides the page of comparisons has, too.
+    further runs by name, whose sides the page of comparisons has, too. `papers`: folder of the paper's tables.
     """
     writer, found = Writer(folder), entries(site)
     baselines = list(site.settings.baselines)
@@ -79,8 +81,17 @@ def make_site(
     _write_pairs(writer, known_sides, name, site.run.context.confidence)
     known = read_tables(tables)
     _write_tables(writer, known, {entry.id: entry.place.experiment for entry in found}, site)
-    writer.pages(name, home(known, found, site.settings, configs))
+    as_printed = _copy_papers(writer, papers) if papers else []
+    writer.pages(name, home(known, found, site.settings, configs, as_printed))
     writer.assets()
+
+
+def _copy_papers(writer: Writer, papers: Path) -> list[dict[str, str]]:
+    """Copy the pages of a paper's tables as they are; their titles and addresses."""
+    for path in papers.glob("*.html"):
+        writer.copy(path, f"papers/{path.name}")
+    there = [page for page in PAGES if (papers / f"{page.name}.html").is_file()]
+    return [{"place": page.place, "title": page.title, "link": f"papers/{page.name}.html"} for page in there]
 
 
 def make_site_of_tables(tables: Path, folder: Path, name: str) -> None:
@@ -91,7 +102,7 @@ def make_site_of_tables(tables: Path, folder: Path, name: str) -> None:
     writer.put("trajectories", [])
     _write_pairs(writer, [], name, 0.95)
     _write_tables(writer, known, {}, None)
-    writer.pages(name, home(known, [], None, []))
+    writer.pages(name, home(known, [], None, [], []))
     writer.assets()
 
 

@@ -120,8 +120,21 @@ def finding(rows: Sequence[Row]) -> str:
 
 
 def layout(table: Any) -> Any:
-    """Checks that hold of some answer."""
-    return table[table["flagged"] > 0]
+    """Checks that hold of some answer, and all checks together, with shares in percent beside what they are of."""
+    shown = table[(table["flagged"] > 0) | (table["check"] == ANY)]
+    rows = [Row.pick(cells) for cells in shown.to_dict("records")]
+    return shown.assign(precision=[_precision(row) for row in rows], recall=[_recall(row) for row in rows])
+
+
+def _precision(row: Row) -> str:
+    if not row.flagged:
+        return "none flagged"
+    interval = f"{100 * row.precision_low:.0f}–{100 * row.precision_high:.0f}"
+    return f"{percent(row.precision)} ({interval}): {of(row.borne_out, row.flagged)}"
+
+
+def _recall(row: Row) -> str:
+    return f"{percent(row.recall)}: {of(row.borne_out, row.outcomes)}" if row.outcomes else "no such answer"
 
 
 TABLE = RunTable(
@@ -130,7 +143,8 @@ TABLE = RunTable(
     caption=(
         "The checks of `hone screen`, which runs nothing, beside the verdicts: how many answers each check flags, how "
         "many of those have the verdict that it foretells (precision), and how many of all answers with that verdict "
-        "it flags (recall). Checks that flag no answer are left to the CSV file."
+        "it flags (recall). `no pass`: the answer does not pass. `no credit`: it does not pass, or its time is "
+        "doubtful and earns nothing. Brackets hold an interval. Checks that flag no answer are left to the CSV file."
     ),
     category="Judge",
     row=Row,
@@ -142,9 +156,8 @@ TABLE = RunTable(
         "model": "Model",
         "check": "The text shows",
         "foretells": "Foretells",
-        "flagged": "Flagged",
-        "borne_out": "Borne out",
-        "precision": "Precision",
-        "recall": "Recall",
+        "answers": "Answers",
+        "precision": "Precision: rightly flagged, of those flagged",
+        "recall": "Recall: flagged, of all that end so",
     },
 )

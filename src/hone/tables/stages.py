@@ -80,12 +80,7 @@ def draw(name: str, table: pd.DataFrame) -> Drawn:
 
     Raises KeyError for an unknown name, NothingToShow where its rows have nothing that can be drawn.
     """
-    import matplotlib as mpl
-
-    from hone.analysis import plotting
+    from hone.analysis.plotting import titled
 
     figure = FIGURES[name][1]
-    with mpl.rc_context(plotting.STYLE):
-        drawn = figure.draw(table)
-        drawn.suptitle(figure.title)
-        return drawn
+    return titled(figure.title, lambda: figure.draw(table))

@@ -16,16 +16,25 @@ from hone.tables.registry import FIGURES, TABLES, caption_of
 from hone.tables.table import RunTable
 
 
-def write_summary(tables_dir: Path, figures_dir: Path, path: Path, trajectories: Sequence[Path] = ()) -> None:
+def write_summary(
+    tables_dir: Path, figures_dir: Path, path: Path, trajectories: Sequence[Path] = (), papers: Path | None = None
+) -> None:
     """A Markdown page with findings, tables and figures, and links relative to itself.
 
     Tables without rows and figures that were not drawn are left out.
 
-    `trajectories` are the folders of trajectory pages, each with an `index.md`.
+    `trajectories` are the folders of trajectory pages, each with an `index.md`; `papers` is the index of the paper's
+    tables, which may not be there.
     """
     found = {name: read_table(table, tables_dir) for name, table in TABLES.items()}
     filled = {name: frame for name, frame in found.items() if len(frame)}
-    lines = ["# Results", "", *_findings(filled, tables_dir, path), *_tables(filled, tables_dir, path)]
+    lines = ["# Results", "", *_findings(filled, tables_dir, path)]
+    if papers is not None and papers.is_file():
+        lines += [
+            f"[The paper's tables and figures]({_link(papers, path)}) have these numbers beside the printed ones.",
+            "",
+        ]
+    lines += _tables(filled, tables_dir, path)
     lines += _figures(figures_dir, path)
     if trajectories:
         lines += ["## Trajectories", "", "Every version of every kernel: what changed, why, and what it gave.", ""]
