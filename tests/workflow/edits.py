@@ -264,16 +264,16 @@ def row(name, jobs, calls, builds, verdicts):
     }
 
 
-def make_rows(folder):
-    """The whole table: the first run, then each edit of it, two at a time."""
+def make_rows(folder, edits=EDITS):
+    """The table: the first run, then each edit of it, two at a time."""
     with servers() as urls:
         first = checkout(folder / "first", urls)
         jobs = first.run(cores=2)
         made = [first.entries(place) for place in ("ledger", "store/builds", "store/traces")]
         rows = [row("the first run", jobs, *made)]
         with ThreadPoolExecutor(2) as pool:
-            places = [folder / f"edit{number}" for number in range(len(EDITS))]
-            return [*rows, *pool.map(lambda edit, place: measure(edit, first, place), EDITS, places)]
+            places = [folder / f"edit{number}" for number in range(len(edits))]
+            return [*rows, *pool.map(lambda edit, place: measure(edit, first, place), edits, places)]
 
 
 def as_csv(rows):
