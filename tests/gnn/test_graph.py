@@ -1,6 +1,7 @@
 """A prepared graph is opened read-only and checked; every kind of damage is named."""
 
 import json
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hone.gnn import prepare as preparing
 from hone.gnn.datasets.streams import row_chunks
 from hone.gnn.graph import Graph
 from hone.gnn.prepare import prepare, write_graph
-from hone.records.gnn import ARRAYS
+from hone.records.gnn import ARRAYS, FeatureDtype
 from tests.gnn.datasets.conftest import streams_of
 
 SMALL = SyntheticGraph(kind="synthetic", nodes=60, feature_dim=4)
@@ -113,11 +114,23 @@ def test_a_failed_preparation_leaves_the_old_graph(folder):
     assert [path.name for path in folder.parent.iterdir()] == ["graph"]
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
-def test_features_that_are_no_numbers_are_refused(tmp_path, dtype):
-    features = np.ones((9, 2), np.float32)
-    features[4, 1] = np.nan
-    with pytest.raises(SourceError, match=f"features of node 4 are no finite numbers as {dtype}"):
+@pytest.mark.parametrize(
+    ("dtype", "value", "message"),
+    [
+        *(
+            (dtype, np.nan, "is nan, in this row 1 of 2 .*(.|\n)*no feature_dtype helps")
+            for dtype in get_args(FeatureDtype)
+        ),
+        ("float16", np.inf, "is inf, .*(.|\n)*replace it in the file"),
+        ("float16", 1e9, r"is 1e\+09, too large for float16(.|\n)*feature_dtype: bfloat16 or float32"),
+        ("bfloat16", 3.4e38, r"is 3.4e\+38, too large for bfloat16(.|\n)*feature_dtype: float32"),
+        ("float32", 1e300, r"is 1e\+300, too large for float32(.|\n)*scale the features"),
+    ],
+)
+def test_features_that_are_no_numbers_are_refused(tmp_path, dtype, value, message):
+    features = np.ones((9, 2), np.float64)
+    features[4, 1] = value
+    with pytest.raises(SourceError, match=f"feature 1 of node 4 {message}"):
         write_graph("g", streams_of([0], [1], 9, features=row_chunks(features)), tmp_path / "g", dtype, 128)
 
 

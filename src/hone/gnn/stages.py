@@ -20,7 +20,7 @@ from hone.gnn.graph import Graph
 from hone.gnn.job import TrainingJob
 from hone.gnn.seeds import Plan, derived_seed
 from hone.records import Environment
-from hone.records.gnn import InferenceFigures, InferenceRun, Split, System, TrainingRun
+from hone.records.gnn import GraphInfo, InferenceFigures, InferenceRun, Split, System, TrainingRun
 
 if TYPE_CHECKING:
     import torch
@@ -74,6 +74,7 @@ def train_process(
     from hone.gnn.train import Progress
 
     graph = Graph.open(folder)
+    check_validation(job, graph.info)
     device = _device(job, ranks)
     unfinished = checkpoint.with_name(f"{checkpoint.name}.unfinished")
     digest = job.digest(graph.info)
@@ -101,6 +102,7 @@ def infer(
     Raises RecordError: no checkpoint, or one of another graph or model.
     """
     graph = Graph.open(folder)
+    check_splits(job, graph.info)
     device = _device(job, Ranks())
     model = _model(job, graph)
     _load(model, checkpoint)
@@ -134,6 +136,25 @@ def roofline(job: TrainingJob, folder: Path, library: Path, *, output: Path) -> 
     graph, device = Graph.open(folder), _device(job, Ranks())
     with _trainer(job, graph, library, device, Ranks()) as trainer:
         write_roofline(cast("DeviceTrainer", trainer), job, environment(job.device), output)
+
+
+def check_validation(job: TrainingJob, graph: GraphInfo) -> None:
+    """Raise ConfigError where a training is to be validated on a graph without validation nodes."""
+    if job.validation is not None and not graph.num_valid:
+        remedy = "write validation: null and inference: {splits: [test]}, or give the graph nodes to validate on"
+        said = f"no node of {job.graph} is for validation, so no epoch can be validated"
+        raise ConfigError(said, where=f"trainings.{job.training}", remedy=remedy)
+
+
+def check_splits(job: TrainingJob, graph: GraphInfo) -> None:
+    """Raise ConfigError where inference is to be measured on no node at all."""
+    sizes: dict[Split, int] = {"train": graph.num_train, "valid": graph.num_valid, "test": graph.num_test}
+    empty = [split for split in job.inference.splits if not sizes[split]]
+    if empty:
+        others = ", ".join(split for split in job.inference.splits if sizes[split])
+        said = f"no node of {job.graph} is in the split '{empty[0]}', so it has no accuracy"
+        remedy = f"write inference: {{splits: [{others}]}}"
+        raise ConfigError(said, where=f"trainings.{job.training}", remedy=remedy)
 
 
 def environment(device: str) -> Environment:
@@ -232,7 +253,7 @@ def _validation(
 ) -> Iterator[Callable[[GNN], float] | None]:
     from hone.gnn.train import layerwise_validation, sampled_validation
 
-    if job.validation is None or graph.info.num_valid == 0:
+    if job.validation is None:
         yield None
     elif job.validation.layerwise or job.system == "full_batch":
         yield layerwise_validation(graph, job.precision)
