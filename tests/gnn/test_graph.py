@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from hone.config.graphs import SyntheticGraph
+from hone.config.graphs import PyGGraph, SyntheticGraph
 from hone.core.errors import MachineError, RecordError, SourceError
 from hone.gnn import prepare as preparing
 from hone.gnn.datasets.streams import row_chunks
@@ -132,6 +132,24 @@ def test_features_that_are_no_numbers_are_refused(tmp_path, dtype, value, messag
     features[4, 1] = value
     with pytest.raises(SourceError, match=f"feature 1 of node 4 {message}"):
         write_graph("g", streams_of([0], [1], 9, features=row_chunks(features)), tmp_path / "g", dtype, 128)
+
+
+def test_a_user_is_told_what_became_of_edges_and_which_splits_are_empty(tmp_path, capsys):
+    everyone = torch.arange(4)
+    parts = {
+        "x": torch.ones(4, 2), "y": everyone % 2, "edge_index": torch.tensor([[0, 1, 1, 2, 2], [1, 0, 2, 2, 2]]),
+        "train_mask": everyone < 4, "val_mask": everyone > 4, "test_mask": everyone > 4,
+    }  # fmt: skip
+    torch.save(parts, tmp_path / "mine.pt")
+    prepare("g", PyGGraph(kind="pyg", raw_dir=str(tmp_path / "mine.pt")), tmp_path / "graph")
+    said = capsys.readouterr().err.splitlines()
+    assert said[:2] == [
+        "g: 2 of 5 edges are there again, or in the other direction too, and count once",
+        "g: 2 edges from a node to itself are kept",
+    ]
+    assert "write validation: null" in said[2] and "splits: [valid]" in said[3]
+    prepare("g", PyGGraph(kind="pyg", raw_dir=str(tmp_path / "mine.pt"), deduplicate=False), tmp_path / "graph")
+    assert "counts twice" in capsys.readouterr().err
 
 
 def test_a_disk_without_room_is_said_before_the_work(tmp_path, monkeypatch):

@@ -118,7 +118,8 @@ def check_sha256(path: Path, wanted: str, *, remove: bool = False) -> str:
         if remove:
             path.unlink()
         remedy = "delete the file and get it again; a file of another origin needs verify: false in the config"
-        raise SourceError(f"sha256 is {found}, known is {wanted}", where=str(path), remedy=remedy)
+        what = "git's name of it" if wanted.startswith(GIT_BLOB) else "sha256"
+        raise SourceError(f"{what} is {found}, known is {wanted}", where=str(path), remedy=remedy)
     return sha256
 
 

@@ -206,7 +206,7 @@ def _validation(
     job: TrainingJob, graph: Graph, arrays: DeviceGraph, model: DeviceModel, library: Library, ranks: Ranks
 ) -> Callable[[GNN], float] | None:
     """Sampled, the same at every validation; the ranks share the nodes."""
-    if job.validation is None or graph.info.num_valid == 0:
+    if job.validation is None:
         return None
     if job.validation.layerwise:
         from hone.gnn.train import layerwise_validation
