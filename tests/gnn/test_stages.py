@@ -40,6 +40,9 @@ def test_every_system_trains_and_infers(small_graph, library, tmp_path, system):
         ("sampled", (2, 2, 2), "test"), ("layerwise", (), "valid"), ("layerwise", (), "test"),
     ]  # fmt: skip
     assert all(item.nodes == 120 and item.accuracy > 0.25 for item in results)
+    for item in results:
+        assert sum(part.nodes for part in item.by_degree) == item.nodes
+        assert sum(part.correct for part in item.by_degree) == item.correct
 
 
 def test_a_split_without_nodes_is_said_before_anything_is_computed(small_graph, library, tmp_path, monkeypatch):

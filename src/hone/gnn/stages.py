@@ -20,7 +20,7 @@ from hone.gnn.graph import Graph
 from hone.gnn.job import TrainingJob
 from hone.gnn.seeds import Plan, derived_seed
 from hone.records import Environment
-from hone.records.gnn import GraphInfo, InferenceFigures, InferenceRun, Split, System, TrainingRun
+from hone.records.gnn import DegreeFigures, GraphInfo, InferenceFigures, InferenceRun, Split, System, TrainingRun
 
 if TYPE_CHECKING:
     import torch
@@ -321,7 +321,7 @@ def _peak_memory_bytes(device: torch.device) -> int:
 
 
 Counter = Callable[[Plan], "torch.Tensor"]
-"""How many nodes of a plan a trained model puts into their class."""
+"""Whether a trained model puts each node of a plan into its class: (n,) bool."""
 
 
 def _counters(
@@ -333,7 +333,7 @@ def _counters(
 
         assert sampler is not None, "compiled_sampler sees to it"
         made = device_inferences(job, graph, model, sampler, device)
-        return lambda fanouts: nullcontext(made(fanouts).count_correct)
+        return lambda fanouts: nullcontext(made(fanouts).right)
     return partial(_host_counter, job, graph, model, sampler, device)
 
 
@@ -341,10 +341,10 @@ def _counters(
 def _host_counter(
     job: TrainingJob, graph: Graph, model: GNN, sampler: Path | None, device: torch.device, fanouts: tuple[int, ...]
 ) -> Iterator[Counter]:
-    from hone.gnn.infer import count_correct
+    from hone.gnn.infer import right
 
     with _pipeline(job, graph, sampler, device, fanouts, job.inference.seed) as pipeline:
-        yield lambda plan: count_correct(model, pipeline, plan, job.precision)
+        yield lambda plan: right(model, pipeline, plan, job.precision)
 
 
 def _sampled(
@@ -352,11 +352,19 @@ def _sampled(
 ) -> InferenceFigures:
     nodes = graph.tensor(split)
     begun_s = time.perf_counter()
-    correct = int(count(Plan(nodes, job.hyper.inference_batch_size)))
+    found = count(Plan(nodes, job.hyper.inference_batch_size))
+    correct = int(found.sum())
     return InferenceFigures(
         mode="sampled", fanouts=fanouts, split=split, seed=job.inference.seed, nodes=len(nodes), correct=correct,
-        inference_s=time.perf_counter() - begun_s,
+        inference_s=time.perf_counter() - begun_s, by_degree=_by_degree(graph, nodes, found),
     )  # fmt: skip
+
+
+def _by_degree(graph: Graph, nodes: torch.Tensor, right: torch.Tensor) -> tuple[DegreeFigures, ...]:
+    from hone.gnn.infer import by_degree
+
+    indptr = graph.tensor("indptr")
+    return by_degree(indptr[nodes + 1] - indptr[nodes], right.cpu())
 
 
 def _layerwise(job: TrainingJob, graph: Graph, model: GNN, split: Split, scratch: Path | None) -> InferenceFigures:
@@ -365,10 +373,11 @@ def _layerwise(job: TrainingJob, graph: Graph, model: GNN, split: Split, scratch
     nodes = graph.tensor(split)
     begun_s = time.perf_counter()
     found = layerwise_classes(model, graph, nodes, precision=job.precision, scratch=scratch)
-    correct = int((found == graph.tensor("labels")[nodes]).sum())
+    right = found == graph.tensor("labels")[nodes]
     return InferenceFigures(
-        mode="layerwise", split=split, nodes=len(nodes), correct=correct, inference_s=time.perf_counter() - begun_s
-    )
+        mode="layerwise", split=split, nodes=len(nodes), correct=int(right.sum()),
+        inference_s=time.perf_counter() - begun_s, by_degree=_by_degree(graph, nodes, right),
+    )  # fmt: skip
 
 
 def _now() -> str:
