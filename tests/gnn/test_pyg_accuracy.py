@@ -70,5 +70,5 @@ def test_sage_is_as_accurate_as_pytorch_geometrics_own(papers):
     difference = np.mean(ours) - np.mean(peers)
     error = math.sqrt((np.var(ours, ddof=1) + np.var(peers, ddof=1)) / SEEDS)
     assert np.mean(peers) > 0.4, "a quarter would be chance"
-    assert abs(difference) < 3 * error, f"{np.mean(ours):.3f} and {np.mean(peers):.3f}, error {error:.4f}"
+    assert abs(difference) < 2.5 * error, f"{np.mean(ours):.3f} and {np.mean(peers):.3f}, error {error:.4f}"
     assert error < 0.02, "or nothing could be seen"
