@@ -115,7 +115,7 @@ def test_schema_accepts_the_committed_configs(path):
         (minimal(graphs={"few": {"kind": "synthetic", "treads": 1}}), ["few.treads: unknown key\n", "homophily"]),
         (minimal(graphs={"few": {"kind": "sinthetic"}}), ["graphs.few: there is no kind 'sinthetic'; did you mean"]),
         (minimal(graphs={"few": {"nodes": 10}}), ["graphs.few: needs a kind: musae, ogb"]),
-        (minimal(graphs={"few": {"kind": "ogb"}}), ["graphs.few.dataset: is missing"]),
+        (minimal(graphs={"few": {"kind": "ogb"}}), ["graphs.few: dataset: is missing"]),
         (training(fanouts=[5, 5]), ["validation_fanouts [20, 20, 20] (the default) has 3: write validation_fanouts"]),
         (training(tuned={"few": {"hiden": 8}}), ["trainings.fast.tuned.few.hiden: unknown key; did you mean 'hidden'"]),
         ({**minimal(), "experiments": {}}, ["there is nothing to do: write sources and experiments, or graphs and"]),

@@ -5,6 +5,8 @@ import math
 import pytest
 
 from hone.analysis.salient_accuracy import FULL, MEAN
+from hone.records import DegreeFigures
+from hone.tables.registry import TABLES
 
 from .tables import read_table, rows_of
 from .test_salient_tables import row_of
@@ -120,5 +122,32 @@ def test_invariants_on_a_large_set(tables):
     assert models[models["mode"] == "sampled"]["difference_points"].tolist() == pytest.approx([-0.2] * 24)
 
 
+def of_degrees(low_right, high_right):
+    """100 nodes with 1 neighbour and 900 with 8 to 15."""
+    return (
+        DegreeFigures(low=1, high=1, nodes=100, correct=low_right),
+        DegreeFigures(low=8, high=15, nodes=900, correct=high_right),
+    )
+
+
+def test_accuracy_by_degree_is_the_mean_over_seeds_and_is_held_against_the_full_neighbourhood():
+    made = Trainings()
+    for seed, (low, high) in enumerate(((50, 810), (60, 828))):
+        run = made.train("pipelined", 1.0, seed=seed)
+        made.infer(run, by_degree=of_degrees(low, high), f5_5=low + high)
+        made.infer(run, by_degree=of_degrees(60, 855), full=915)
+    rows = {(row["fanout"], row["degree"]): row for row in rows_of("salient_degrees", made.run())}
+    assert list(rows) == [("5,5", "1"), ("5,5", "8-15"), (FULL, "1"), (FULL, "8-15")]
+    low, high = rows["5,5", "1"], rows["5,5", "8-15"]
+    assert (low["accuracy"], high["accuracy"]) == (pytest.approx(0.55), pytest.approx(0.91))
+    assert (low["difference_points"], high["difference_points"]) == (pytest.approx(-5), pytest.approx(-4))
+    assert (low["nodes"], high["nodes"], low["seeds"]) == (100, 900, 2)
+    assert rows[FULL, "1"]["difference_points"] == pytest.approx(0)
+    table = TABLES["salient_degrees"]
+    said = table.finding(table.rows(made.run()))
+    assert said == "Sampling costs most at 1 neighbours: -5.00 points (5,5, sage, small)."
+
+
 def test_nothing_in_gives_nothing():
-    assert rows_of("salient_inference", Trainings().run()) == rows_of("salient_models", Trainings().run()) == []
+    for name in ("salient_inference", "salient_models", "salient_degrees"):
+        assert rows_of(name, Trainings().run()) == []

@@ -10,6 +10,7 @@ from hone.analysis.salient_numbers import DATASETS
 from hone.config.models import FAMILIES
 from hone.config.settings import Settings
 from hone.records import (
+    DegreeFigures,
     Environment,
     EpochFigures,
     GraphInfo,
@@ -96,13 +97,32 @@ class Trainings:
         self.trainings.append(made)
         return made
 
-    def infer(self, run: TrainingRun, nodes: int = 1000, split: str = "test", **correct: int) -> None:
-        """Inference with a training's checkpoint: `full=900` or `f20_20_20=890` right of `nodes`."""
+    def infer(
+        self,
+        run: TrainingRun,
+        nodes: int = 1000,
+        split: str = "test",
+        by_degree: tuple[DegreeFigures, ...] | None = None,
+        **correct: int,
+    ) -> None:
+        """Inference with a training's checkpoint: `full=900` or `f20_20_20=890` right of `nodes`.
+
+        Unless it is told, a tenth of both has one neighbour.
+        """
+
+        def degrees(right: int) -> tuple[DegreeFigures, ...]:
+            few, hits = nodes // 10, right // 10
+            return (
+                DegreeFigures(low=1, high=1, nodes=few, correct=hits),
+                DegreeFigures(low=8, high=15, nodes=nodes - few, correct=right - hits),
+            )
+
         results = tuple(
             InferenceFigures(
                 mode="layerwise" if name == "full" else "sampled",
                 fanouts=() if name == "full" else tuple(int(part) for part in name[1:].split("_")),
                 split=split, nodes=nodes, correct=right, inference_s=1.5,
+                by_degree=degrees(right) if by_degree is None else by_degree,
             )
             for name, right in correct.items()
         )  # fmt: skip

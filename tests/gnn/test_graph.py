@@ -1,18 +1,19 @@
 """A prepared graph is opened read-only and checked; every kind of damage is named."""
 
 import json
+from typing import get_args
 
 import numpy as np
 import pytest
 import torch
 
-from hone.config.graphs import SyntheticGraph
+from hone.config.graphs import PyGGraph, SyntheticGraph
 from hone.core.errors import MachineError, RecordError, SourceError
 from hone.gnn import prepare as preparing
 from hone.gnn.datasets.streams import row_chunks
 from hone.gnn.graph import Graph
 from hone.gnn.prepare import prepare, write_graph
-from hone.records.gnn import ARRAYS
+from hone.records.gnn import ARRAYS, FeatureDtype
 from tests.gnn.datasets.conftest import streams_of
 
 SMALL = SyntheticGraph(kind="synthetic", nodes=60, feature_dim=4)
@@ -113,12 +114,42 @@ def test_a_failed_preparation_leaves_the_old_graph(folder):
     assert [path.name for path in folder.parent.iterdir()] == ["graph"]
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
-def test_features_that_are_no_numbers_are_refused(tmp_path, dtype):
-    features = np.ones((9, 2), np.float32)
-    features[4, 1] = np.nan
-    with pytest.raises(SourceError, match=f"features of node 4 are no finite numbers as {dtype}"):
+@pytest.mark.parametrize(
+    ("dtype", "value", "message"),
+    [
+        *(
+            (dtype, np.nan, "is nan, in this row 1 of 2 .*(.|\n)*no feature_dtype helps")
+            for dtype in get_args(FeatureDtype)
+        ),
+        ("float16", np.inf, "is inf, .*(.|\n)*replace it in the file"),
+        ("float16", 1e9, r"is 1e\+09, too large for float16(.|\n)*feature_dtype: bfloat16 or float32"),
+        ("bfloat16", 3.4e38, r"is 3.4e\+38, too large for bfloat16(.|\n)*feature_dtype: float32"),
+        ("float32", 1e300, r"is 1e\+300, too large for float32(.|\n)*scale the features"),
+    ],
+)
+def test_features_that_are_no_numbers_are_refused(tmp_path, dtype, value, message):
+    features = np.ones((9, 2), np.float64)
+    features[4, 1] = value
+    with pytest.raises(SourceError, match=f"feature 1 of node 4 {message}"):
         write_graph("g", streams_of([0], [1], 9, features=row_chunks(features)), tmp_path / "g", dtype, 128)
+
+
+def test_a_user_is_told_what_became_of_edges_and_which_splits_are_empty(tmp_path, capsys):
+    everyone = torch.arange(4)
+    parts = {
+        "x": torch.ones(4, 2), "y": everyone % 2, "edge_index": torch.tensor([[0, 1, 1, 2, 2], [1, 0, 2, 2, 2]]),
+        "train_mask": everyone < 4, "val_mask": everyone > 4, "test_mask": everyone > 4,
+    }  # fmt: skip
+    torch.save(parts, tmp_path / "mine.pt")
+    prepare("g", PyGGraph(kind="pyg", raw_dir=str(tmp_path / "mine.pt")), tmp_path / "graph")
+    said = capsys.readouterr().err.splitlines()
+    assert said[:2] == [
+        "g: 2 of 5 edges are there again, or in the other direction too, and count once",
+        "g: 2 edges from a node to itself are kept",
+    ]
+    assert "write validation: null" in said[2] and "splits: [valid]" in said[3]
+    prepare("g", PyGGraph(kind="pyg", raw_dir=str(tmp_path / "mine.pt"), deduplicate=False), tmp_path / "graph")
+    assert "counts twice" in capsys.readouterr().err
 
 
 def test_a_disk_without_room_is_said_before_the_work(tmp_path, monkeypatch):

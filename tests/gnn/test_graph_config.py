@@ -19,7 +19,9 @@ ENTRIES = {
     "cora": {"kind": "planetoid", "dataset": "cora"},
     "facebook": {"kind": "musae"},
     "arxiv": {"kind": "ogb", "dataset": "ogbn-arxiv"},
+    "own": {"kind": "pyg", "raw_dir": "no/file.pt"},
     "like": {"kind": "papers100m_like", "scale": 0.01},
+    "products": {"kind": "products_like", "scale": 0.01},
 }
 
 
@@ -44,8 +46,11 @@ def test_the_schema_accepts_them():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"kind": "ogb"}, r"graphs\.one\.dataset: is missing"),
-        ({"kind": "ogb", "dataset": "ogbn-mag"}, r"graphs\.one\.dataset: .*ogbn-arxiv"),
+        ({"kind": "ogb"}, r"graphs\.one: dataset: is missing: ogbn-arxiv, .* raw_dir: <folder"),
+        ({"kind": "ogb", "dataset": "ogbn-mine"}, r"graphs\.one: dataset: there is no 'ogbn-mine': .*ogbn-arxiv"),
+        ({"kind": "ogb", "dataset": "ogbn-mag"}, r"graphs\.one: dataset: ogbn-mag has several types of nodes"),
+        ({"kind": "planetoid", "dataset": "pubmd"}, r"there is no 'pubmd': cora, citeseer, pubmed are downloaded"),
+        ({"kind": "pyg"}, r"graphs\.one\.raw_dir: is missing(.|\n)*The file, a folder or zip archive"),
         ({"kind": "synthetc"}, r"graphs\.one: .*synthetic"),
         ({"kind": "synthetic", "homophilly": 1.0}, r"graphs\.one\.homophilly: unknown key; did you mean 'homophily'"),
         ({"kind": "papers100m_like", "scale": 2}, r"graphs\.one\.scale: .*less than or equal to 1"),
@@ -70,6 +75,9 @@ def test_graphs_of_a_folder_or_a_generator_need_no_network(name, tmp_path):
         for file in ("edges.csv", "features.json", "target.csv"):
             (tmp_path / file).touch()
         values |= {"raw_dir": str(tmp_path)}
+    if name == "own":
+        (tmp_path / "file.pt").touch()
+        values |= {"raw_dir": str(tmp_path / "file.pt")}
     download(parse_graph(values), tmp_path / "downloads")
     assert not (tmp_path / "downloads").exists()
 

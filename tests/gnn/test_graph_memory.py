@@ -22,7 +22,7 @@ import json, sys, torch
 from pathlib import Path
 from hone.config.settings import parse_graph
 from hone.gnn import prepare
-from hone.gnn.datasets import papers100m_law
+from hone.gnn.datasets import like_law
 from tests.gnn.process_memory import peak_resident_bytes, process_memory
 
 torch.set_num_threads(1)

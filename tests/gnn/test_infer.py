@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from hone.config.models import FAMILIES
-from hone.gnn.infer import count_correct, layerwise_classes
+from hone.gnn.infer import by_degree, count_correct, layerwise_classes
 from hone.gnn.models import build_model
 from hone.gnn.observer import NullObserver
 from hone.gnn.seeds import Plan
@@ -59,3 +59,13 @@ def test_inference_drops_nothing(small_graph, model):
     nodes = small_graph.tensor("test")
     found = [layerwise_classes(model.train(), small_graph, nodes, precision="float32") for _ in range(2)]
     assert torch.equal(*found)
+
+
+def test_nodes_are_counted_by_powers_of_two_of_their_degree():
+    degrees = torch.tensor([0, 1, 1, 2, 3, 4, 7, 8, 1_000_000])
+    right = torch.tensor([True, True, False, False, True, True, True, False, True])
+    found = [(part.low, part.high, part.nodes, part.correct) for part in by_degree(degrees, right)]
+    assert found == [
+        (0, 0, 1, 1), (1, 1, 2, 1), (2, 3, 2, 1), (4, 7, 2, 2), (8, 15, 1, 0), (524_288, 1_048_575, 1, 1)
+    ]  # fmt: skip
+    assert by_degree(degrees[:0], right[:0]) == ()

@@ -1,9 +1,11 @@
 """Training and inference from files to files."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
-from hone.core.errors import RecordError
+from hone.core.errors import ConfigError, RecordError
 from hone.gnn import checkpoint, stages
 from hone.gnn.stages import compiled_sampler, infer, train
 from hone.records import InferenceRun, TrainingRun
@@ -38,6 +40,20 @@ def test_every_system_trains_and_infers(small_graph, library, tmp_path, system):
         ("sampled", (2, 2, 2), "test"), ("layerwise", (), "valid"), ("layerwise", (), "test"),
     ]  # fmt: skip
     assert all(item.nodes == 120 and item.accuracy > 0.25 for item in results)
+    for item in results:
+        assert sum(part.nodes for part in item.by_degree) == item.nodes
+        assert sum(part.correct for part in item.by_degree) == item.correct
+
+
+def test_a_split_without_nodes_is_said_before_anything_is_computed(small_graph, library, tmp_path, monkeypatch):
+    empty = replace(small_graph, info=small_graph.info.model_copy(update={"num_valid": 0}))
+    monkeypatch.setattr(stages.Graph, "open", lambda _: empty)
+    with pytest.raises(ConfigError, match=r"no epoch can be validated(.|\n)*validation: null and inference: \{splits"):
+        run(job("pipelined"), small_graph, library, tmp_path)
+    with pytest.raises(
+        ConfigError, match=r"split 'valid', so it has no accuracy(.|\n)*write inference: \{splits: \[test"
+    ):
+        inferred(job("pipelined"), small_graph, library, tmp_path)
 
 
 def test_the_checkpoint_holds_the_best_epoch(small_graph, library, tmp_path):

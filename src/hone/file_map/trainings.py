@@ -82,6 +82,8 @@ class TrainingFiles:
         entry = self._settings.graphs[graph]
         if not isinstance(entry, PublishedGraph):
             return []
-        if entry.raw_dir is None:
+        if entry.local is None:
             return [self._paths.downloaded_graph(graph)]
-        return sorted(str(path) for path in Path(entry.raw_dir).rglob("*") if path.is_file())
+        if entry.local.is_file():
+            return [str(entry.local)]
+        return sorted(str(path) for path in entry.local.rglob("*") if path.is_file())

@@ -13,6 +13,7 @@ from hone.core.files import disk_errors, reserve
 from hone.gnn.learner import autocast, model_input
 from hone.gnn.observer import NullObserver
 from hone.gnn.reference_sampler import ReferenceSampler
+from hone.records.gnn import DegreeFigures
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,19 +29,35 @@ EDGES_A_CHUNK = 1 << 20
 NODES_A_WINDOW = 1 << 20
 
 
-@torch.inference_mode()
 def count_correct(model: GNN, pipeline: Pipeline, plan: Plan, precision: Precision) -> Tensor:
     """How many of this rank's nodes of the plan the model puts into their class: a scalar on the device."""
+    return right(model, pipeline, plan, precision).sum()
+
+
+@torch.inference_mode()
+def right(model: GNN, pipeline: Pipeline, plan: Plan, precision: Precision) -> Tensor:
+    """Whether the model puts each of this rank's nodes of the plan into its class: (n,) bool on the device."""
     model.eval()
     device = next(model.parameters()).device
-    correct = torch.zeros((), dtype=torch.int64, device=device)
+    found = [torch.empty(0, dtype=torch.bool, device=device)]
     for batch in pipeline.batches(plan, NullObserver()):
         if batch.features is None or batch.labels is None:
             raise ValueError("a batch to infer on has features and labels")
         with autocast(device, precision):
             scores = model(model_input(batch.features, precision), batch.blocks, None)
-        correct += (scores[: batch.num_seeds].argmax(dim=1) == batch.labels).sum()
-    return correct
+        found.append(scores[: batch.num_seeds].argmax(dim=1) == batch.labels)
+    return torch.cat(found)
+
+
+def by_degree(degrees: Tensor, correct: Tensor) -> tuple[DegreeFigures, ...]:
+    """Nodes and right ones by powers of two of the degree; `degrees` (n,) int64, `correct` (n,) bool."""
+    bins = torch.where(degrees > 0, torch.log2(degrees.clamp(min=1).double()).floor().long() + 1, 0)
+    nodes, hits = torch.bincount(bins).tolist(), torch.bincount(bins, weights=correct.double()).tolist()
+    return tuple(
+        DegreeFigures(low=2**number // 2, high=max(2**number - 1, 0), nodes=count, correct=round(hit))
+        for number, (count, hit) in enumerate(zip(nodes, hits, strict=True))
+        if count
+    )
 
 
 @torch.inference_mode()

@@ -5,6 +5,7 @@ Every random number comes from a generator that is handed in.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -34,12 +35,22 @@ class Padding(Protocol):
 
 
 def linear(inputs: int, outputs: int, generator: Generator, *, bias: bool = True) -> nn.Linear:
-    """A linear map initialised as SALIENT does: xavier_uniform with ReLU's gain, bias zero."""
+    """A linear map that begins as PyTorch's and PyTorch Geometric's: all uniform within 1 / sqrt(inputs).
+
+    SALIENT's code asks for xavier_uniform instead. That reaches PyTorch's own linear maps inside a convolution alone,
+    and PyTorch Geometric has had others since 2.0, for which SALIENT's instructions are. See `xavier`.
+    """
     # By way of `meta`, because the constructor's own initialisation would draw from the global generator.
     layer = nn.Linear(inputs, outputs, bias=bias, device="meta").to_empty(device="cpu")
-    nn.init.xavier_uniform_(layer.weight, nn.init.calculate_gain("relu"), generator=generator)
-    if bias:
-        nn.init.zeros_(layer.bias)
+    bound = 1 / math.sqrt(inputs) if inputs else 0.0
+    for parameter in layer.parameters():
+        nn.init.uniform_(parameter, -bound, bound, generator=generator)
+    return layer
+
+
+def xavier(layer: nn.Linear, generator: Generator, gain: float = 1.0) -> nn.Linear:
+    """The map with other weights, uniform within gain * sqrt(6 / (inputs + outputs)); its bias stays."""
+    nn.init.xavier_uniform_(layer.weight, gain, generator=generator)
     return layer
 
 

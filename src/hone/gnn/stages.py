@@ -20,7 +20,16 @@ from hone.gnn.graph import Graph
 from hone.gnn.job import TrainingJob
 from hone.gnn.seeds import Plan, derived_seed
 from hone.records import Environment
-from hone.records.gnn import EpochParts, InferenceFigures, InferenceRun, Split, System, TrainingRun
+from hone.records.gnn import (
+    DegreeFigures,
+    EpochParts,
+    GraphInfo,
+    InferenceFigures,
+    InferenceRun,
+    Split,
+    System,
+    TrainingRun,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -77,6 +86,7 @@ def train_process(
     from hone.gnn.train import Progress
 
     graph = Graph.open(folder)
+    check_validation(job, graph.info)
     device = _device(job, ranks)
     unfinished = checkpoint.with_name(f"{checkpoint.name}.unfinished")
     digest = job.digest(graph.info)
@@ -105,6 +115,7 @@ def infer(
     Raises RecordError: no checkpoint, or one of another graph or model.
     """
     graph = Graph.open(folder)
+    check_splits(job, graph.info)
     device = _device(job, Ranks())
     model = _model(job, graph)
     _load(model, checkpoint)
@@ -138,6 +149,25 @@ def roofline(job: TrainingJob, folder: Path, library: Path, *, output: Path) -> 
     graph, device = Graph.open(folder), _device(job, Ranks())
     with _trainer(job, graph, library, device, Ranks()) as trainer:
         write_roofline(cast("DeviceTrainer", trainer), job, environment(job.device), output)
+
+
+def check_validation(job: TrainingJob, graph: GraphInfo) -> None:
+    """Raise ConfigError where a training is to be validated on a graph without validation nodes."""
+    if job.validation is not None and not graph.num_valid:
+        remedy = "write validation: null and inference: {splits: [test]}, or give the graph nodes to validate on"
+        said = f"no node of {job.graph} is for validation, so no epoch can be validated"
+        raise ConfigError(said, where=f"trainings.{job.training}", remedy=remedy)
+
+
+def check_splits(job: TrainingJob, graph: GraphInfo) -> None:
+    """Raise ConfigError where inference is to be measured on no node at all."""
+    sizes: dict[Split, int] = {"train": graph.num_train, "valid": graph.num_valid, "test": graph.num_test}
+    empty = [split for split in job.inference.splits if not sizes[split]]
+    if empty:
+        others = ", ".join(split for split in job.inference.splits if sizes[split])
+        said = f"no node of {job.graph} is in the split '{empty[0]}', so it has no accuracy"
+        remedy = f"write inference: {{splits: [{others}]}}"
+        raise ConfigError(said, where=f"trainings.{job.training}", remedy=remedy)
 
 
 def environment(device: str) -> Environment:
@@ -236,7 +266,7 @@ def _validation(
 ) -> Iterator[Callable[[GNN], float] | None]:
     from hone.gnn.train import layerwise_validation, sampled_validation
 
-    if job.validation is None or graph.info.num_valid == 0:
+    if job.validation is None:
         yield None
     elif job.validation.layerwise or job.system == "full_batch":
         yield layerwise_validation(graph, job.precision)
@@ -305,7 +335,7 @@ def _peak_memory_bytes(device: torch.device) -> int:
 
 
 Counter = Callable[[Plan], "torch.Tensor"]
-"""How many nodes of a plan a trained model puts into their class."""
+"""Whether a trained model puts each node of a plan into its class: (n,) bool."""
 
 
 def _counters(
@@ -317,7 +347,7 @@ def _counters(
 
         assert sampler is not None, "compiled_sampler sees to it"
         made = device_inferences(job, graph, model, sampler, device)
-        return lambda fanouts: nullcontext(made(fanouts).count_correct)
+        return lambda fanouts: nullcontext(made(fanouts).right)
     return partial(_host_counter, job, graph, model, sampler, device)
 
 
@@ -325,10 +355,10 @@ def _counters(
 def _host_counter(
     job: TrainingJob, graph: Graph, model: GNN, sampler: Path | None, device: torch.device, fanouts: tuple[int, ...]
 ) -> Iterator[Counter]:
-    from hone.gnn.infer import count_correct
+    from hone.gnn.infer import right
 
     with _pipeline(job, graph, sampler, device, fanouts, job.inference.seed) as pipeline:
-        yield lambda plan: count_correct(model, pipeline, plan, job.precision)
+        yield lambda plan: right(model, pipeline, plan, job.precision)
 
 
 def _sampled(
@@ -336,11 +366,19 @@ def _sampled(
 ) -> InferenceFigures:
     nodes = graph.tensor(split)
     begun_s = time.perf_counter()
-    correct = int(count(Plan(nodes, job.hyper.inference_batch_size)))
+    found = count(Plan(nodes, job.hyper.inference_batch_size))
+    correct = int(found.sum())
     return InferenceFigures(
         mode="sampled", fanouts=fanouts, split=split, seed=job.inference.seed, nodes=len(nodes), correct=correct,
-        inference_s=time.perf_counter() - begun_s,
+        inference_s=time.perf_counter() - begun_s, by_degree=_by_degree(graph, nodes, found),
     )  # fmt: skip
+
+
+def _by_degree(graph: Graph, nodes: torch.Tensor, right: torch.Tensor) -> tuple[DegreeFigures, ...]:
+    from hone.gnn.infer import by_degree
+
+    indptr = graph.tensor("indptr")
+    return by_degree(indptr[nodes + 1] - indptr[nodes], right.cpu())
 
 
 def _layerwise(job: TrainingJob, graph: Graph, model: GNN, split: Split, scratch: Path | None) -> InferenceFigures:
@@ -349,10 +387,11 @@ def _layerwise(job: TrainingJob, graph: Graph, model: GNN, split: Split, scratch
     nodes = graph.tensor(split)
     begun_s = time.perf_counter()
     found = layerwise_classes(model, graph, nodes, precision=job.precision, scratch=scratch)
-    correct = int((found == graph.tensor("labels")[nodes]).sum())
+    right = found == graph.tensor("labels")[nodes]
     return InferenceFigures(
-        mode="layerwise", split=split, nodes=len(nodes), correct=correct, inference_s=time.perf_counter() - begun_s
-    )
+        mode="layerwise", split=split, nodes=len(nodes), correct=int(right.sum()),
+        inference_s=time.perf_counter() - begun_s, by_degree=_by_degree(graph, nodes, right),
+    )  # fmt: skip
 
 
 def _now() -> str:

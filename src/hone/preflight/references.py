@@ -41,6 +41,10 @@ def check_references(settings: Settings) -> None:
         if not Path(folder).is_dir():
             remedy = "make the folder or correct the path, which counts from where the command runs"
             raise ConfigError(f"no such folder: {folder}", where=field, remedy=remedy)
+    for name, graph in settings.graphs.items():
+        if isinstance(graph, PublishedGraph) and graph.local is not None and not graph.local.exists():
+            remedy = "correct the path, which counts from where the command runs: a folder, a zip archive or a URL"
+            raise ConfigError(f"no such folder: {graph.raw_dir}", where=f"graphs.{name}.raw_dir", remedy=remedy)
     if settings.gpu:
         with located("gpu"):
             gpu(settings.gpu)
@@ -60,7 +64,7 @@ def check_references(settings: Settings) -> None:
 
 
 def _folders(settings: Settings) -> Iterator[tuple[str, str]]:
-    """(field, path) of every folder with problems, kernels or graphs that is to be there already."""
+    """(field, path) of every folder with problems or kernels that is to be there already."""
     for name, source in settings.sources.items():
         if source.kind == "kernelbench":
             continue
@@ -68,9 +72,6 @@ def _folders(settings: Settings) -> Iterator[tuple[str, str]]:
         if source.kind == "kernels":
             packages = source.packages.items()
             yield from ((f"sources.{name}.packages.{key}.path", p.path) for key, p in packages if p.kind == "folder")
-    for name, graph in settings.graphs.items():
-        if isinstance(graph, PublishedGraph) and graph.raw_dir is not None:
-            yield f"graphs.{name}.raw_dir", graph.raw_dir
 
 
 def _check_model(settings: Settings, name: str, model: str) -> None:

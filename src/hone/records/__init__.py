@@ -7,7 +7,16 @@ exchanged with them. Every quantity carries its unit in its name. `docs/records/
 from hone.records.answer import Answer, Completion, FailedAttempt, LLMRequest, Message, Prompt, Sampling, Usage
 from hone.records.base import Record, Versioned, canonical_json, digest
 from hone.records.claim import Claim, Claimed, ClaimedVerdict, Origin
-from hone.records.gnn import EpochFigures, GraphInfo, GraphSource, InferenceFigures, InferenceRun, Span, TrainingRun
+from hone.records.gnn import (
+    DegreeFigures,
+    EpochFigures,
+    GraphInfo,
+    GraphSource,
+    InferenceFigures,
+    InferenceRun,
+    Span,
+    TrainingRun,
+)
 from hone.records.problem import (
     COMPILE_OPTIONS,
     FLOATING_DTYPES,
@@ -62,6 +71,7 @@ __all__ = [
     "Clock",
     "Completion",
     "Definition",
+    "DegreeFigures",
     "Distribution",
     "Environment",
     "EpochFigures",

@@ -140,6 +140,16 @@ class EpochParts(Record):
     """By rank."""
 
 
+class DegreeFigures(Record):
+    """Of the nodes of an inference, those whose number of neighbours in the whole graph lies within bounds."""
+
+    low: int = Field(ge=0)
+    high: int = Field(ge=0)
+    """Itself included; bounds are 0, then powers of two: 1, 2 to 3, 4 to 7 …"""
+    nodes: int = Field(ge=1)
+    correct: int = Field(ge=0)
+
+
 class InferenceFigures(Record):
     """Accuracy of a trained model on one split, by one way of inference."""
 
@@ -153,6 +163,8 @@ class InferenceFigures(Record):
     nodes: int
     correct: int
     inference_s: float
+    by_degree: tuple[DegreeFigures, ...] = ()
+    """The same by degree, ascending, without bounds that no node lies in; empty in records of before it was counted."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property

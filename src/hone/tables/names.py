@@ -20,6 +20,7 @@ NAMES = (
     "salient_ladder",
     "salient_threads",
     "salient_inference",
+    "salient_degrees",
     "salient_models",
     "salient_scaling",
     "salient_timeline",

@@ -1,6 +1,7 @@
 """Edges become sorted rows, whatever the memory; duplicates, self-loops and directions are as asked."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ KIB = 1 << 10
 def written(streams, folder, memory_bytes=1 << 20):
     entries = write_csr(streams, folder, memory_bytes)
     indptr, indices = np.load(folder / "indptr.npy"), np.load(folder / "indices.npy")
-    assert entries == len(indices) == indptr[-1]
+    assert entries.written == len(indices) == indptr[-1]
     assert (indptr.dtype, indices.dtype) == (np.int64, np.int32)
     assert {path.name for path in folder.iterdir()} == {"indptr.npy", "indices.npy"}, "buckets are removed"
     return indptr.tolist(), indices.tolist()
@@ -35,6 +36,21 @@ def many():
 def test_rows_are_those_of_a_plain_list(tmp_path, many, symmetric, deduplicate, self_loops):
     how = {"symmetric": symmetric, "deduplicate": deduplicate, "self_loops": self_loops}
     assert written(streams_of(*many, 500, **how), tmp_path, 64 * KIB) == expected_csr(*many, 500, **how)
+
+
+@pytest.mark.parametrize(
+    ("how", "repeats"),
+    [
+        ({}, 2),  # 0-1 in both directions, 1-2 twice
+        ({"self_loops": False}, 2),
+        ({"symmetric": False}, 1),
+        ({"deduplicate": False}, 0),
+    ],
+)
+def test_edges_that_another_one_stands_for_are_counted(tmp_path, small, how, repeats):
+    streams = replace(small, **how)
+    entries = write_csr(streams, tmp_path, 1 << 20)
+    assert (entries.read, entries.loops_read, entries.repeats(streams)) == (8, 1, repeats)
 
 
 def test_memory_decides_how_many_buckets_there_are_and_nothing_else(tmp_path, many, monkeypatch):

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import importlib
+import shutil
 import sys
 
 import numpy as np
@@ -27,7 +28,7 @@ def table(path, rows):
 
 
 def make(folder, dataset, compressed=True, order="C"):
-    """A dataset's folder as OGB unpacks it; returns its arrays."""
+    """A dataset's folder as its download holds it; returns its arrays."""
     generator = np.random.default_rng(1)
     edges = generator.integers(0, NODES, (2, EDGES))
     edges[:, :20] = edges[:, 20:40]  # some are there twice
@@ -76,7 +77,7 @@ def test_the_graph_is_the_one_that_ogb_reads(tmp_path, monkeypatch, dataset):
     assert np.array_equal(graph.labels, labels)
     for split, nodes in splits.items():
         assert graph.array(split).tolist() == sorted(nodes)
-    assert info.num_classes == {"ogbn-arxiv": 40, "ogbn-products": 47, "ogbn-papers100M": 172}[dataset]
+    assert info.num_classes == labels.max() + 1, "a graph of one's own under a published name has its own classes"
     assert info.source.parameters["edges_read"] == EDGES
     assert np.allclose(features, graph.features, atol=2e-3)
 
@@ -158,10 +159,12 @@ def rows(*values):
         ("raw/edge.csv.gz", rows([0.5, 1.5]), "whole numbers"),
         ("raw/node-feat.csv.gz", truncate, r"node-feat\.csv\.gz: truncated"),
         ("raw/node-feat.csv.gz", rows([1.0, 2.0]), "has features of 1 nodes, the graph has 60"),
-        ("raw/node-feat.csv.gz", rows(*[[1e9, 1.0]] * NODES), "features of node 0 are no finite numbers as float16"),
+        ("raw/node-feat.csv.gz", rows(*[[1e9, 1.0]] * NODES), "feature 0 of node 0 is 1e[+]09, too large for float16"),
         ("raw/node-label.csv.gz", lambda path: path.unlink(), "no such file"),
         ("raw/node-label.csv.gz", rows(*range(59)), "has labels of 59 nodes"),
         ("raw/node-label.csv.gz", rows(*[40] * NODES), "labels outside 0 to 39"),
+        ("raw/node-label.csv.gz", rows(*[[1, 2]] * NODES), r"has \(2,\) labels for each node"),
+        ("raw/node-label.csv.gz", rows(*[1.5] * NODES), "labels that are no whole numbers"),
         ("raw/num-node-list.csv.gz", rows(3, 4), "holds 2 numbers"),
         ("split/time/valid.csv.gz", lambda path: path.unlink(), r"valid\.csv\.gz: no such file"),
         ("split/time/valid.csv.gz", rows(0, 60), "split 'valid' has the node 60"),
@@ -174,7 +177,7 @@ def test_damaged_tables_are_named_and_leave_no_graph(tmp_path, name, damage, mes
     make(tmp_path / "raw_dir", "ogbn-arxiv")
     damage(tmp_path / "raw_dir" / name)
     with pytest.raises(SourceError, match=message):
-        prepare("g", entry(tmp_path / "raw_dir"), tmp_path / "made" / "graph")
+        prepare("g", entry(tmp_path / "raw_dir", num_classes=40), tmp_path / "made" / "graph")
     assert not (tmp_path / "made").exists() or not list((tmp_path / "made").iterdir())
 
 
@@ -225,6 +228,20 @@ def test_the_packages_table_is_read_without_running_the_package(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     known = {dataset: ogb.facts(dataset) for dataset in FORMATS}
     assert [facts.num_classes for facts in known.values()] == [40, 47, 172]
-    assert [facts.binary for facts in known.values()] == [False, False, True]
     assert all(facts.url.endswith(".zip") for facts in known.values())
     assert "ogb" not in sys.modules
+
+
+def test_a_published_graph_has_ogbs_classes_whatever_its_labels(tmp_path, monkeypatch):
+    make(tmp_path, "ogbn-papers100M")
+    monkeypatch.setitem(ogb.PUBLISHED, "ogbn-papers100M", (NODES, EDGES))
+    assert ogb.read(entry(tmp_path, "ogbn-papers100M", verify=True), tmp_path).num_classes == 172
+
+
+@pytest.mark.parametrize("dataset", FORMATS)
+def test_an_archive_is_read_with_and_without_its_top_folder(tmp_path, dataset):
+    _, features, *_ = make(tmp_path / "top" / "products", dataset)
+    for number, root in enumerate((tmp_path / "top", tmp_path / "top" / "products")):
+        archive = shutil.make_archive(str(tmp_path / f"files{number}"), "zip", root)
+        info = prepare("g", entry(archive, dataset), tmp_path / "graph", tmp_path / "downloads")
+        assert (info.num_nodes, info.feature_dim, info.num_test) == (*features.shape, 20)

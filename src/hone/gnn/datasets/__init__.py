@@ -8,5 +8,7 @@ arrays come about in another way. Where the config's class is a `PublishedGraph`
 streams.py   what every reader and generator gives: streams of edges, features and labels, and the splits
 csr.py       edges in any order -> sorted rows, outside memory
 writing.py   arrays front to back into a folder that appears when it is complete
-download.py  files from the public addresses, whole and checked
+download.py  files from public addresses, and the user's folders, archives and URLs, whole and checked
+saved.py     files of torch.save, read without running code
+like_*.py    graphs of a public one's size: their law, and how a GPU draws and writes them
 """

@@ -48,8 +48,29 @@ class Bucket:
     path: Path
 
 
-def write_csr(streams: GraphStreams, folder: Path, memory_bytes: int) -> int:
-    """Write `indptr.npy` and `indices.npy` into a folder; returns the number of entries.
+@dataclass
+class Entries:
+    """What became of a stream's edges."""
+
+    read: int = 0
+    """Edges of the stream."""
+    loops_read: int = 0
+    """Of them, from a node to itself."""
+    written: int = 0
+    """Entries of the CSR."""
+    loops_written: int = 0
+
+    def repeats(self, streams: GraphStreams) -> int:
+        """Edges of the stream that another one stands for; 0 where all count."""
+        if not streams.deduplicate or streams.entries is not None:
+            return 0
+        others, loops = self.read - self.loops_read, self.loops_read if streams.self_loops else 0
+        pairs = self.written - self.loops_written
+        return others - (pairs // 2 if streams.symmetric else pairs) + loops - self.loops_written
+
+
+def write_csr(streams: GraphStreams, folder: Path, memory_bytes: int) -> Entries:
+    """Write `indptr.npy` and `indices.npy` into a folder; returns what became of the edges.
 
     Columns ascend within a row. Where the streams are not symmetric, a row holds the sources of a node's incoming
     edges. Raises SourceError for ids out of range and for fewer entries than `streams.entries`, MachineError.
@@ -57,16 +78,19 @@ def write_csr(streams: GraphStreams, folder: Path, memory_bytes: int) -> int:
     chunk = max(memory_bytes // BYTES_A_CHUNK_EDGE, 1)
     chunks = -(-(streams.num_stream_edges or 0) // chunk)
     with progress_bar("edges counted", chunks, wanted=chunks > 0) as advance:
-        groups, width = _counted(streams, chunk, advance)
+        groups, width, entries = _counted(streams, chunk, advance)
     buckets = _buckets(groups, width, streams.num_nodes, folder, memory_bytes // BYTES_A_BUCKET_KEY)
     with progress_bar("edges partitioned", chunks, wanted=chunks > 0) as advance:
         _spill(streams, chunk, buckets, advance)
     dropped = _surplus(streams, buckets, chunk)
-    return _write_rows(streams, buckets, dropped, folder)
+    _write_rows(streams, buckets, dropped, folder, entries)
+    return entries
 
 
-def _checked(streams: GraphStreams, chunk: int, advance: Advance) -> Iterator[tuple[Array, Array]]:
-    """The edges that count, their ids in range."""
+def _checked(
+    streams: GraphStreams, chunk: int, advance: Advance, entries: Entries | None = None
+) -> Iterator[tuple[Array, Array]]:
+    """The edges that count, their ids in range; `entries` counts what is read."""
     for sources, destinations in streams.edges(chunk):
         for ids in (sources, destinations):
             if len(ids) and (ids.min() < 0 or ids.max() >= streams.num_nodes):
@@ -74,12 +98,15 @@ def _checked(streams: GraphStreams, chunk: int, advance: Advance) -> Iterator[tu
                 raise SourceError(
                     f"an edge has the node {wrong}; the graph's nodes are 0 to {streams.num_nodes - 1}",
                     where=streams.source.location,
-                    remedy="the edge list or the number of nodes is damaged: get the files again",
+                    remedy="number the nodes from 0 on; or the files are damaged: get them again",
                 )
+        kept = sources != destinations
+        if entries is not None:
+            entries.read += len(sources)
+            entries.loops_read += len(sources) - int(kept.sum())
         if streams.self_loops:
             yield sources, destinations
         else:
-            kept = sources != destinations
             yield sources[kept], destinations[kept]
         advance()
 
@@ -110,14 +137,16 @@ def _unique(keys: Array) -> Array:
     return keys if first.all() else keys[first]
 
 
-def _counted(streams: GraphStreams, chunk: int, advance: Advance) -> tuple[Array, int]:
-    """(groups,) keys of each group of neighbouring rows, duplicates included, and the number of rows in a group."""
+def _counted(streams: GraphStreams, chunk: int, advance: Advance) -> tuple[Array, int, Entries]:
+    """(groups,) keys of each group of neighbouring rows, duplicates included, the number of rows in a group, and how
+    many edges were read."""
+    entries = Entries()
     width = -(-streams.num_nodes // GROUPS)
     total = np.zeros(-(-streams.num_nodes // width), np.int64)
-    for sources, destinations in _checked(streams, chunk, advance):
+    for sources, destinations in _checked(streams, chunk, advance, entries):
         for rows in (destinations, sources) if streams.symmetric else (destinations,):
             total += np.bincount(rows // width, minlength=len(total))
-    return total, width
+    return total, width, entries
 
 
 def _buckets(groups: Array, width: int, num_nodes: int, folder: Path, capacity: int) -> list[Bucket]:
@@ -216,8 +245,8 @@ def _pair_keys(edges: EdgeStream, num_nodes: int, chunk: int) -> Iterator[Array]
             yield (low.astype(np.int64) * num_nodes + high)[low != high]
 
 
-def _write_rows(streams: GraphStreams, buckets: list[Bucket], dropped: Array, folder: Path) -> int:
-    """Sort bucket after bucket into the two files; the buckets are gone afterwards."""
+def _write_rows(streams: GraphStreams, buckets: list[Bucket], dropped: Array, folder: Path, entries: Entries) -> None:
+    """Sort bucket after bucket into the two files, and count them; the buckets are gone afterwards."""
     with (
         ArrayFile(folder / "indptr.npy", np.int64) as indptr,
         ArrayFile(folder / "indices.npy", np.int32) as indices,
@@ -231,12 +260,13 @@ def _write_rows(streams: GraphStreams, buckets: list[Bucket], dropped: Array, fo
                 keys = _without(keys, dropped)
             rows = keys // streams.num_nodes
             keys -= rows * streams.num_nodes
+            entries.loops_written += int((keys == rows).sum())
             rows -= bucket.first_row
             degrees = np.bincount(rows, minlength=bucket.end_row - bucket.first_row)
             indptr.append(np.cumsum(degrees) + indices.rows)
             indices.append(keys.astype(np.int32))
             advance()
-    return indices.rows
+    entries.written = indices.rows
 
 
 def _without(keys: Array, dropped: Array) -> Array:

@@ -1,13 +1,19 @@
-"""Files from public addresses: whole, checked, and taken up again where the last attempt ended."""
+"""Files from public addresses and of the user's own: whole, checked, and unpacked.
+
+A download is taken up again where the last attempt ended.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from hone.core.errors import SourceError
 from hone.core.files import disk_errors
@@ -15,10 +21,63 @@ from hone.core.progress import progress_bar
 from hone.gnn.datasets.writing import complete_folder, require_space
 from hone.gnn.graph import sha256_of
 
+if TYPE_CHECKING:
+    from hone.config.graphs import PublishedGraph
+
 CHUNK_BYTES = 1 << 22
 TIMEOUT_S = 60.0
 """Without a byte."""
 PARTIAL = ".partial"
+GIT_BLOB = "git:"
+"""Before a checksum that is git's name of a file's content, instead of its SHA-256."""
+NOT_FILES = "__MACOSX"
+"""Folder that macOS adds to its archives."""
+
+
+def own_files(entry: PublishedGraph, downloads: Path) -> Path:
+    """What an entry's `raw_dir` names, on this machine: a folder, or a file that is no zip archive.
+
+    A URL is fetched first, and an archive unpacked below `downloads`. Raises SourceError, MachineError.
+    """
+    place = entry.local
+    if place is None:
+        assert entry.raw_dir is not None, "a dataset that is downloaded by its name has places of its own"
+        name = Path(urlsplit(entry.raw_dir).path).name or "files"
+        place = downloaded(entry.raw_dir, downloads / "urls" / _key(entry.raw_dir) / name)
+    if not place.exists():
+        remedy = "correct raw_dir in the config: a folder, a zip archive or a URL"
+        raise SourceError("no such folder or file", where=str(place), remedy=remedy)
+    if place.is_dir() or not zipfile.is_zipfile(place) or _is_of_torch(place):
+        return place
+    state = place.stat()
+    key = _key(f"{place.resolve()} {state.st_size} {state.st_mtime_ns}")
+    return unpacked(place, downloads / "unpacked" / f"{place.stem}-{key}")
+
+
+def own_folder(entry: PublishedGraph, downloads: Path) -> Path:
+    """As `own_files`, of a dataset that is several files."""
+    place = own_files(entry, downloads)
+    if not place.is_dir():
+        remedy = "unpack it, and write the folder as raw_dir" if _is_archive(place) else "get the file again"
+        raise SourceError("is neither a folder nor a whole zip archive", where=str(place), remedy=remedy)
+    return place
+
+
+def _is_of_torch(place: Path) -> bool:
+    """Whether torch.save wrote it: its files are zip archives, too."""
+    try:
+        with zipfile.ZipFile(place) as opened:
+            return any(Path(name).name == "data.pkl" for name in opened.namelist())
+    except zipfile.BadZipFile:
+        return False
+
+
+def _is_archive(place: Path) -> bool:
+    return place.suffix in (".gz", ".tgz", ".tar", ".xz", ".bz2", ".7z", ".rar")
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def downloaded(url: str, target: Path, sha256: str | None = None) -> Path:
@@ -36,7 +95,7 @@ def downloaded(url: str, target: Path, sha256: str | None = None) -> Path:
             _receive(url, partial)
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
             raise SourceError(f"cannot be downloaded: {error}", where=url, remedy=by_hand) from None
-        if sha256 is not None and sha256_of(partial) != sha256:
+        if sha256 is not None:
             check_sha256(partial, sha256, remove=True)
         partial.replace(target)
     if sha256 is not None:
@@ -45,9 +104,13 @@ def downloaded(url: str, target: Path, sha256: str | None = None) -> Path:
 
 
 def check_sha256(path: Path, wanted: str, *, remove: bool = False) -> str:
-    """The checksum of a file; raises SourceError when it is another one, or there is no such file."""
+    """The SHA-256 of a file; raises SourceError when it is not `wanted`, or there is no such file.
+
+    `wanted` may also be git's name of the content, behind GIT_BLOB.
+    """
     try:
-        found = sha256_of(path)
+        sha256 = sha256_of(path)
+        found = git_blob_of(path) if wanted.startswith(GIT_BLOB) else sha256
     except FileNotFoundError:
         remedy = "put it there, or take raw_dir out of the config: then it is downloaded"
         raise SourceError("no such file", where=str(path), remedy=remedy) from None
@@ -55,27 +118,42 @@ def check_sha256(path: Path, wanted: str, *, remove: bool = False) -> str:
         if remove:
             path.unlink()
         remedy = "delete the file and get it again; a file of another origin needs verify: false in the config"
-        raise SourceError(f"sha256 is {found}, known is {wanted}", where=str(path), remedy=remedy)
-    return found
+        what = "git's name of it" if wanted.startswith(GIT_BLOB) else "sha256"
+        raise SourceError(f"{what} is {found}, known is {wanted}", where=str(path), remedy=remedy)
+    return sha256
+
+
+def git_blob_of(path: Path) -> str:
+    """What git calls a file's content, behind GIT_BLOB; raises OSError."""
+    digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
+    with path.open("rb") as handle:
+        while chunk := handle.read(CHUNK_BYTES):
+            digest.update(chunk)
+    return f"{GIT_BLOB}{digest.hexdigest()}"
 
 
 def unpacked(archive: Path, target: Path) -> Path:
-    """`target`, holding what a zip archive holds below its top folder; raises SourceError when it is damaged."""
+    """`target`, holding what a zip archive holds; raises SourceError when it is damaged."""
     if target.is_dir():
         return target
-    remedy = f"the download is truncated or damaged: delete {archive} and run the same command again"
+    remedy = f"the file is truncated or damaged: get {archive} again; if it was downloaded, delete it"
     try:
         with zipfile.ZipFile(archive) as opened, complete_folder(target) as folder:
-            members = [member for member in opened.infolist() if not member.is_dir()]
+            members = [
+                member
+                for member in opened.infolist()
+                if not member.is_dir() and Path(member.filename).parts[:1] != (NOT_FILES,)
+            ]
             require_space(target, sum(member.file_size for member in members))
             for member in members:
-                inside = Path(*Path(member.filename).parts[1:])
-                if inside.is_absolute() or ".." in inside.parts or inside == Path():
-                    raise SourceError(f"has a file '{member.filename}'", where=str(archive), remedy=remedy)
+                inside = Path(member.filename)
+                if inside.is_absolute() or ".." in inside.parts:
+                    said = f"has a file '{member.filename}', which lies outside of it"
+                    raise SourceError(said, where=str(archive), remedy="unpack it by hand, and write the folder")
                 with opened.open(member) as source, disk_errors(folder / inside):
                     (folder / inside).parent.mkdir(parents=True, exist_ok=True)
                     _copy(source, folder / inside)
-    except (zipfile.BadZipFile, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise SourceError(f"not a zip archive: {error}", where=str(archive), remedy=remedy) from None
     return target
 

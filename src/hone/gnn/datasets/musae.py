@@ -1,7 +1,7 @@
-"""Facebook pages that like each other (Rozemberczki et al. 2021, arXiv 1909.13021), SNAP's facebook-large.
+"""Social and web graphs of MUSAE (Rozemberczki et al. 2021, arXiv 1909.13021), and graphs in its format.
 
-22,470 pages, 171,002 links, words of the page's description as features, four types of page as classes. Taken from
-the authors' repository at a fixed commit, whose files have known checksums.
+A CSV file of links, words of each node as features, and a table with the target: the type of page on Facebook, who
+writes about machine learning on GitHub, who streams for adults on Twitch, the traffic of a page of Wikipedia.
 """
 
 from __future__ import annotations
@@ -15,48 +15,39 @@ import numpy as np
 
 from hone.config.graphs import MusaeGraph
 from hone.core.errors import SourceError
-from hone.gnn.datasets.download import downloaded
+from hone.gnn.datasets.musae_files import URL, WIKIPEDIA, checked, fetch
 from hone.gnn.datasets.splits import stratified
 from hone.gnn.datasets.streams import GraphStreams, RowStream, edge_chunks, row_chunks
-from hone.gnn.graph import sha256_of
 from hone.records import GraphSource
 
+__all__ = ["fetch", "read"]
 Array = np.ndarray[Any, np.dtype[Any]]
-COMMIT = "5f901232957b6c9985d750aac48cda39a4b24285"
-URL = f"https://raw.githubusercontent.com/benedekrozemberczki/MUSAE/{COMMIT}/input"
-REMOTE = {
-    "edges.csv": "edges/facebook_edges.csv",
-    "features.json": "features/facebook.json",
-    "target.csv": "target/facebook_target.csv",
-}
-"""Our name of a file -> path in the repository."""
-SHA256 = {
-    "edges.csv": ("7c50d8f02a75cc0829577814a1fc14535164daa38d79c3612340c9e9cdbd4022",),
-    "features.json": ("ea870537646a93642a0008d38aa9bfeff02018070ba97b1f3f469d9622626436",),
-    "target.csv": (
-        "7bd96eafea3c2ca40f44bfa9e73642194696c21e38c7b29ed409c32ad14075cd",
-        "7ece5e1d29cfb4f6997d83bd70879a61b091cc684de78555e09de2ff65d63767",  # without the pages' names
-    ),
-}
 DAMAGED = "get the file again"
+TARGETS = ("page_type", "ml_target", "mature", "target")
+"""Columns with the classes, of all MUSAE's tables."""
+IDS = ("new_id", "id")
+"""Columns with the node, the better one first: Twitch's `id` is the streamer's, not the node's."""
+WIKIPEDIA_BINS = 5
+"""Classes of traffic, as in Geom-GCN (Pei et al. 2020)."""
 
 
 def read(entry: MusaeGraph, downloads: Path) -> GraphStreams:
-    """The graph of a config's entry; links of a page to itself are left out.
+    """The graph of a config's entry; links of a node to itself are left out.
 
-    Classes are numbered in the alphabetical order of their names. Raises SourceError: a file missing or damaged,
-    another checksum, a page without a type.
+    Classes are numbered in the alphabetical order of their names, or ascend with the target. Raises SourceError: a file
+    missing or damaged, another checksum, a node without a target.
     """
     paths = fetch(entry, downloads)
-    checksums = {name: _checked(name, path, entry.verify) for name, path in paths.items()}
-    labels, names = _labels(paths["target.csv"])
+    checksums = checked(entry, paths)
+    bins = entry.bins or (WIKIPEDIA_BINS if entry.dataset in WIKIPEDIA else None)
+    labels, num_classes = _labels(paths["target.csv"], entry.target, bins)
     sources, destinations = _edges(paths["edges.csv"])
     words = _words(paths["features.json"], len(labels))
     features, dim = _features(words, entry.svd_dim)
     return GraphStreams(
         num_nodes=len(labels),
         feature_dim=dim,
-        num_classes=len(names),
+        num_classes=num_classes,
         edges=edge_chunks(sources, destinations),
         features=features,
         labels=row_chunks(labels),
@@ -65,8 +56,9 @@ def read(entry: MusaeGraph, downloads: Path) -> GraphStreams:
             kind=entry.kind,
             location=entry.raw_dir or URL,
             parameters={
-                "dataset": entry.dataset,
+                "dataset": entry.dataset or "own",
                 "svd_dim": entry.svd_dim or "none",
+                "bins": bins or "none",
                 "train_share": entry.train_share,
                 "valid_share": entry.valid_share,
                 "split_seed": entry.split_seed,
@@ -78,61 +70,82 @@ def read(entry: MusaeGraph, downloads: Path) -> GraphStreams:
     )
 
 
-def fetch(entry: MusaeGraph, downloads: Path) -> dict[str, Path]:
-    """Our name of each file -> where it lies, fetched first where the entry names no folder.
-
-    SNAP puts words before these names.
-    """
-    if entry.raw_dir is None:
-        folder = downloads / "musae" / COMMIT[:12]
-        return {name: downloaded(f"{URL}/{path}", folder / name, SHA256[name][0]) for name, path in REMOTE.items()}
-    found = {}
-    for name in REMOTE:
-        matches = sorted(Path(entry.raw_dir).glob(f"*{name}"))
-        if len(matches) != 1:
-            said = f"has {len(matches)} files that end in '{name}', not one"
-            raise SourceError(said, where=entry.raw_dir, remedy="put the file there, or correct raw_dir in the config")
-        found[name] = matches[0]
-    return found
-
-
-def _checked(name: str, path: Path, verify: bool) -> str:
-    found = sha256_of(path)
-    if verify and found not in SHA256[name]:
-        remedy = "get the file again; a file of another origin needs verify: false in the config"
-        raise SourceError(f"sha256 is {found}, known is {SHA256[name][0]}", where=str(path), remedy=remedy)
-    return found
+def _labels(path: Path, target: str | None, bins: int | None) -> tuple[Array, int]:
+    """(nodes,) int64 classes, and how many there are."""
+    header, rows = _table(path)
+    column = _column(header, (target,) if target else TARGETS, path, "write target: with the column of the classes")
+    node = _column(header, IDS, path, DAMAGED)
+    found = {
+        int(_whole(row, node, path, line)): _filled(row, column, path, line) for line, row in enumerate(rows, start=2)
+    }
+    if sorted(found) != list(range(len(found))):
+        raise SourceError("does not name every node from 0 on", where=str(path), remedy=DAMAGED)
+    values = [found[page] for page in range(len(found))]
+    if bins is not None:
+        return _quantiles(values, bins, path), bins
+    names, labels = np.unique(values, return_inverse=True)
+    if len(names) < 2:
+        remedy = "write target: with the column of the classes"
+        raise SourceError(f"{column} is the same for all nodes", where=str(path), remedy=remedy)
+    if len(names) > len(labels) / 2:
+        said = f"{column} has {len(names)} different values for {len(labels)} nodes"
+        raise SourceError(said, where=str(path), remedy="write bins: 5 if it is a number, or target: another column")
+    return labels.astype(np.int64), len(names)
 
 
-def _labels(path: Path) -> tuple[Array, list[str]]:
-    """(nodes,) int64 classes, and their names."""
-    pages = {int(row["id"]): row["page_type"] for row in _rows(path, "id", "page_type")}
-    if sorted(pages) != list(range(len(pages))):
-        raise SourceError("does not name every page from 0 on", where=str(path), remedy=DAMAGED)
-    names, labels = np.unique([pages[page] for page in range(len(pages))], return_inverse=True)
-    return labels.astype(np.int64), names.tolist()
+def _quantiles(values: list[str], bins: int, path: Path) -> Array:
+    """(nodes,) int64: which of `bins` equally large parts of the ascending order a number falls into."""
+    try:
+        numbers = np.array(values, np.float64)
+    except ValueError as error:
+        raise SourceError(f"bins need a target of numbers: {error}", where=str(path), remedy="leave bins out") from None
+    bounds = np.quantile(numbers, np.linspace(0, 1, bins + 1)[1:-1])
+    return np.searchsorted(bounds, numbers, side="right").astype(np.int64)
 
 
 def _edges(path: Path) -> tuple[Array, Array]:
-    rows = list(_rows(path, "id_1", "id_2"))
-    ends = np.array([(row["id_1"], row["id_2"]) for row in rows], np.int64).reshape(-1, 2)
+    """Both ends: the first two columns, whatever their names are."""
+    header, rows = _table(path)
+    if len(header) < 2:
+        raise SourceError(f"has {len(header)} columns, not two", where=str(path), remedy=DAMAGED)
+    ends = np.array(
+        [[int(_whole(row, name, path, line)) for name in header[:2]] for line, row in enumerate(rows, start=2)],
+        np.int64,
+    ).reshape(-1, 2)
     return ends[:, 0], ends[:, 1]
 
 
-def _rows(path: Path, *columns: str) -> list[dict[str, str]]:
-    """The rows of a CSV file, in which these columns hold something."""
+def _table(path: Path) -> tuple[list[str], list[dict[str, str]]]:
+    """Names of the columns, and the rows, of a CSV file."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+            reader = csv.DictReader(file)
+            return list(reader.fieldnames or ()), list(reader)
     except (UnicodeDecodeError, csv.Error) as error:
         raise SourceError(f"not a CSV file: {error}", where=str(path), remedy=DAMAGED) from None
-    for number, row in enumerate(rows, start=2):
-        for column in columns:
-            value = row.get(column)
-            if not value or (column.startswith("id") and not value.isdecimal()):
-                said = f"{column} is {value!r}"
-                raise SourceError(said, where=f"{path}:{number}", remedy=DAMAGED)
-    return rows
+
+
+def _column(header: list[str], names: tuple[str, ...], path: Path, remedy: str) -> str:
+    """The first of the names that the table has."""
+    found = next((name for name in names if name in header), None)
+    if found is None:
+        said = f"has no column {' or '.join(names)}; it has {', '.join(header) or 'none'}"
+        raise SourceError(said, where=str(path), remedy=remedy)
+    return found
+
+
+def _filled(row: dict[str, str], column: str, path: Path, line: int) -> str:
+    value = row.get(column)
+    if not value:
+        raise SourceError(f"{column} is {value!r}", where=f"{path}:{line}", remedy=DAMAGED)
+    return value
+
+
+def _whole(row: dict[str, str], column: str, path: Path, line: int) -> str:
+    value = _filled(row, column, path, line)
+    if not value.isdecimal():
+        raise SourceError(f"{column} is {value!r}", where=f"{path}:{line}", remedy=DAMAGED)
+    return value
 
 
 def _words(path: Path, num_nodes: int) -> Any:

@@ -51,15 +51,25 @@ class CsvGraph:
 
     def labels(self, size: int) -> Iterator[Array]:
         """Chunks (n,) of at most `size` rows, int64; an empty or NaN field is UNLABELLED."""
-        for chunk in _chunks(self.folder / "node-label.csv.gz", size):
-            yield as_labels(chunk)
+        path = self.folder / "node-label.csv.gz"
+        for chunk in _chunks(path, size):
+            yield as_labels(chunk, path)
 
 
-def as_labels(column: Array) -> Array:
-    """(n, 1) or (n,) numbers, NaN where there is no label -> (n,) int64."""
+def as_labels(column: Array, path: Path) -> Array:
+    """(n, 1) or (n,) numbers, NaN where there is no label -> (n,) int64.
+
+    Raises SourceError, naming the file, for several labels a node and for numbers that are no classes.
+    """
+    if column.ndim > 2 or (column.ndim == 2 and column.shape[1] != 1):
+        said, remedy = f"has {column.shape[1:]} labels for each node", "give each node one class, from 0 on"
+        raise SourceError(said, where=str(path), remedy=remedy)
     flat = column.reshape(-1)
     if flat.dtype.kind == "f":
         flat = np.where(np.isnan(flat), UNLABELLED, flat)
+        if (flat != np.floor(flat)).any():
+            remedy = "number the classes from 0 on: there is no model here for other numbers"
+            raise SourceError("has labels that are no whole numbers", where=str(path), remedy=remedy)
     return flat.astype(np.int64)
 
 

@@ -22,6 +22,7 @@ from hone.gnn.datasets.ogb_csv import AGAIN, as_labels
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SKIP_BYTES = 1 << 22
+NO_FEATURES = "save the graph with node_feat, an array (num_nodes, numbers): models here need features"
 
 
 class NpzGraph:
@@ -43,7 +44,10 @@ class NpzGraph:
     @cached_property
     def feature_dim(self) -> int:
         """Columns of node_feat."""
-        with member(self._data, "node_feat") as (_, shape, _dtype, _order):
+        with member(self._data, "node_feat", NO_FEATURES) as (_, shape, _dtype, _order):
+            if len(shape) != 2:
+                said = f"node_feat is {shape}, not a row of numbers for each node"
+                raise SourceError(said, where=str(self._data), remedy=NO_FEATURES)
             return int(shape[1])
 
     def edges(self, size: int) -> Iterator[tuple[Array, Array]]:
@@ -64,9 +68,10 @@ class NpzGraph:
 
     def features(self, size: int) -> Iterator[Array]:
         """Chunks (n, feature_dim) of at most `size` rows, in the file's data type."""
-        with member(self._data, "node_feat") as (stream, shape, dtype, fortran):
-            if fortran or len(shape) != 2:
-                raise SourceError("node_feat does not lie row by row", where=str(self._data), remedy=AGAIN)
+        with member(self._data, "node_feat", NO_FEATURES) as (stream, shape, dtype, fortran):
+            if fortran:
+                remedy = "save it again, with node_feat as numpy.ascontiguousarray(node_feat)"
+                raise SourceError("node_feat does not lie row by row", where=str(self._data), remedy=remedy)
             yield from _rows(stream, shape, dtype, size, self._data)
 
     def labels(self, size: int) -> Iterator[Array]:
@@ -74,7 +79,7 @@ class NpzGraph:
         path = self.folder / "node-label.npz"
         with member(path, "node_label") as (stream, shape, dtype, _):
             for chunk in _rows(stream, shape, dtype, size, path):
-                yield as_labels(chunk)
+                yield as_labels(chunk, path)
 
     def _number(self, name: str) -> int:
         with member(self._data, name) as (stream, shape, dtype, _):
@@ -89,8 +94,11 @@ Member = tuple[IO[bytes], tuple[int, ...], np.dtype[Any], bool]
 
 
 @contextmanager
-def member(path: Path, name: str) -> Iterator[Member]:
-    """One array of an archive, opened; what reading it raises becomes a SourceError too."""
+def member(path: Path, name: str, remedy: str = AGAIN) -> Iterator[Member]:
+    """One array of an archive, opened; what reading it raises becomes a SourceError too.
+
+    `remedy`: where there is no such array.
+    """
     try:
         with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
             version = npy.read_magic(stream)
@@ -102,7 +110,7 @@ def member(path: Path, name: str) -> Iterator[Member]:
     except FileNotFoundError:
         raise SourceError("no such file", where=str(path), remedy=AGAIN) from None
     except KeyError:
-        raise SourceError(f"lacks the array {name}", where=str(path), remedy=AGAIN) from None
+        raise SourceError(f"lacks the array {name}", where=str(path), remedy=remedy) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
         raise SourceError(f"truncated or damaged: {error}", where=str(path), remedy=AGAIN) from None
 

@@ -1,4 +1,4 @@
-"""Cora and CiteSeer in the files of Planetoid (Yang et al. 2016, arXiv 1603.08861), with their public split.
+"""Citation graphs in the files of Planetoid (Yang et al. 2016, arXiv 1603.08861), with their public split.
 
 The files are pickles of Python 2, which may name any function to be called. Read here are only those types that the
 published ones hold: numpy arrays, scipy's CSR matrices, and a dictionary of lists.
@@ -16,7 +16,7 @@ import numpy as np
 
 from hone.config.graphs import PlanetoidGraph
 from hone.core.errors import SourceError
-from hone.gnn.datasets.download import check_sha256, downloaded
+from hone.gnn.datasets.download import check_sha256, downloaded, own_folder
 from hone.gnn.datasets.streams import GraphStreams, edge_chunks, row_chunks
 from hone.gnn.graph import UNLABELLED
 from hone.records import GraphSource
@@ -47,6 +47,14 @@ SHA256 = {
     "ind.citeseer.ally": "f704b2d986dde6c2669934de1f3ae5696a6cf9455c0f6b2646a2d135ea0a1c95",
     "ind.citeseer.graph": "d79a4ef9d3e7169aee8946145f6b7306e35bc79bffad26346cfb94e10e9912a7",
     "ind.citeseer.test.index": "2af990671580b6b2df5d158d1038f8292e30c9cd821b5453f399659b25b723d4",
+    "ind.pubmed.x": "fbe9cb5c47200d1b7769a26e579be3b7130b556831f9d850e77c4c74f2599b33",
+    "ind.pubmed.y": "e6c807633307a07ed659249006536a147c7999c797f11a2560752990181b41b3",
+    "ind.pubmed.tx": "4eb5f5d0f30f26497eb0ac6ac9719d09c67e284f1ed0385c93f3ef27a671da3d",
+    "ind.pubmed.ty": "ee2e0d4819d9fbcc403689c3bf2e49face401b605932f093bc58ab6461130fdd",
+    "ind.pubmed.allx": "git:3b86bccf08111c37c632a9dd8ab63db25ea76361",
+    "ind.pubmed.ally": "0c37bbe3b5014ec365e9d393cf4791925e5ed94fb194305d74f064a8d7b50f0e",
+    "ind.pubmed.graph": "5b89f0036ca22909471f1e6558eb42fa06e0c730a577bde5b058b40638f81dc9",
+    "ind.pubmed.test.index": "b101d421688bbaecbd82e8a18f1e282378d6830f3a37666f28ebc47f844341b5",
 }
 """Files of the repository at COMMIT."""
 DAMAGED = "get the file again"
@@ -60,8 +68,9 @@ def read(entry: PlanetoidGraph, downloads: Path) -> GraphStreams:
     missing, another checksum, no such pickle, sizes that do not agree.
     """
     folder = fetch(entry, downloads)
-    names = {part: f"ind.{entry.dataset}.{part}" for part in PARTS}
-    known = {name: SHA256[name] for name in names.values() if entry.verify}
+    dataset = entry.dataset or _only_dataset(folder)
+    names = {part: f"ind.{dataset}.{part}" for part in PARTS}
+    known = {name: SHA256[name] for name in names.values() if entry.published}
     checksums = {name: check_sha256(folder / name, wanted) for name, wanted in known.items()}
     features, one_hot, test, num_train = _nodes({part: folder / name for part, name in names.items()})
     num_nodes = len(features)
@@ -84,7 +93,7 @@ def read(entry: PlanetoidGraph, downloads: Path) -> GraphStreams:
         source=GraphSource(
             kind=entry.kind,
             location=entry.raw_dir or URL,
-            parameters={"dataset": entry.dataset, "normalize": entry.normalize, "split": entry.split},
+            parameters={"dataset": dataset, "normalize": entry.normalize, "split": entry.split},
             sha256=checksums,
         ),
         self_loops=False,
@@ -93,13 +102,27 @@ def read(entry: PlanetoidGraph, downloads: Path) -> GraphStreams:
 
 
 def fetch(entry: PlanetoidGraph, downloads: Path) -> Path:
-    """Where the files are, fetched first where the entry names no folder."""
+    """The folder with the files, fetched and unpacked first where the entry names none."""
     if entry.raw_dir is not None:
-        return Path(entry.raw_dir)
+        place = own_folder(entry, downloads)
+        holding = {path.parent for path in place.rglob(f"ind.{entry.dataset or '*'}.graph")}
+        return holding.pop() if len(holding) == 1 else place
     folder = downloads / "planetoid" / COMMIT[:12]
     for name in (f"ind.{entry.dataset}.{part}" for part in PARTS):
         downloaded(f"{URL}/{name}", folder / name, SHA256[name])
     return folder
+
+
+def _only_dataset(folder: Path) -> str:
+    """The name in a folder's files where the config has none."""
+    names = sorted(path.name.removeprefix("ind.").removesuffix(".graph") for path in folder.glob("ind.*.graph"))
+    if len(names) != 1:
+        said = f"has {len(names)} files ind.<dataset>.graph, not one"
+        remedy = "put the files there, or correct raw_dir"
+        if names:
+            remedy = f"write dataset: with one of {', '.join(names)}"
+        raise SourceError(said, where=str(folder), remedy=remedy)
+    return names[0]
 
 
 def _nodes(paths: dict[str, Path]) -> tuple[Array, Array, Array, int]:

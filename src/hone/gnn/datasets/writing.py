@@ -114,7 +114,8 @@ def as_stored(features: Array, dtype: str) -> Array:
     if dtype != "bfloat16":
         with np.errstate(over="ignore"):
             return features.astype(dtype, copy=False)
-    bits = np.ascontiguousarray(features, dtype=np.float32).view(np.uint32)
+    with np.errstate(over="ignore"):
+        bits = np.ascontiguousarray(features, dtype=np.float32).view(np.uint32)
     rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
     stored = (rounded >> np.uint32(16)).astype(np.uint16)
     # Adding to a NaN's bits could carry it into infinity or zero: all NaNs become the quiet one.

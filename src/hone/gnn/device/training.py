@@ -187,18 +187,21 @@ class DeviceInference:
 
     def count_correct(self, plan: Plan) -> Tensor:
         """How many of this rank's nodes of the plan get their class: a scalar on the device."""
-        place, device = self._place, self._graph.labels.device
-        correct = torch.zeros((), dtype=torch.int64, device=device)
-        rows = torch.arange(plan.batch_size, device=device)
+        return self.right(plan).sum()
+
+    def right(self, plan: Plan) -> Tensor:
+        """Whether each of this rank's nodes of the plan gets its class: (n,) bool on the device."""
+        place = self._place
+        found = [torch.empty(0, dtype=torch.bool, device=self._graph.labels.device)]
         self._sampler.begin(plan)
-        for _ in range(len(plan)):
+        for index in range(len(plan)):
             self._sampler.make_ready(1)
             self._sampler.sample(place)
             self._pass.gather(place)
             scores = self._pass.forward(place, training=False)[:, : self._classes]
             labels = self._graph.labels[place.nodes[: plan.batch_size].long()]
-            correct += ((scores.argmax(dim=1) == labels) & (rows < place.sizes[0])).sum()
-        return correct
+            found.append((scores.argmax(dim=1) == labels)[: len(plan.seeds(index))])
+        return torch.cat(found)
 
 
 def device_inferences(
@@ -235,7 +238,7 @@ def _validation(
     job: TrainingJob, graph: Graph, arrays: DeviceGraph, model: DeviceModel, library: Library, ranks: Ranks
 ) -> Callable[[GNN], float] | None:
     """Sampled, the same at every validation; the ranks share the nodes."""
-    if job.validation is None or graph.info.num_valid == 0:
+    if job.validation is None:
         return None
     if job.validation.layerwise:
         from hone.gnn.train import layerwise_validation

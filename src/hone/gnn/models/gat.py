@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -9,7 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from hone.gnn.aggregate import destinations, neighbour_sum, not_to_others, of_destinations, of_sources, row_max, row_sum
-from hone.gnn.layers import Convolution, linear
+from hone.gnn.layers import Convolution, linear, xavier
 from hone.gnn.models.model import GNN
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ class GATConv(Convolution):
 
     def __init__(self, inputs: int, outputs: int, generator: Generator) -> None:
         super().__init__()
-        self.lin = linear(inputs, outputs, generator, bias=False)
+        self.lin = xavier(linear(inputs, outputs, generator, bias=False), generator)
         self.att_src = nn.Parameter(torch.empty(1, 1, outputs))
         self.att_dst = nn.Parameter(torch.empty(1, 1, outputs))
+        bound = math.sqrt(6 / (1 + outputs))
         for vector in (self.att_src, self.att_dst):
-            nn.init.xavier_uniform_(vector, generator=generator)
+            nn.init.uniform_(vector, -bound, bound, generator=generator)
 
     def forward(self, x: Tensor, block: Block | SlotBlock) -> Tensor:
         """x (num_src, inputs) -> (num_dst, outputs)."""

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from hone.gnn.aggregate import estimated_sum
-from hone.gnn.layers import BatchNorm, Convolution, dropout, linear
+from hone.gnn.layers import BatchNorm, Convolution, dropout, linear, xavier
 from hone.gnn.models.model import GNN
 
 if TYPE_CHECKING:
@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 class GINConv(Convolution):
     """MLP(x + sum of neighbours) with epsilon 0; the MLP is Linear-BN-ReLU-Linear-ReLU.
 
-    Its values grow with the number of neighbours, and so it is the only one that reads `Block.scale`.
+    Its values grow with the number of neighbours, and so it is the only one that reads `Block.scale`. Its weights
+    begin as in SALIENT, xavier_uniform with ReLU's gain.
     """
 
     def __init__(self, inputs: int, outputs: int, generator: Generator) -> None:
         super().__init__()
+        gain = nn.init.calculate_gain("relu")
         self.nn = nn.Sequential(
-            linear(inputs, outputs, generator), BatchNorm(outputs), nn.ReLU(),
-            linear(outputs, outputs, generator), nn.ReLU(),
+            xavier(linear(inputs, outputs, generator), generator, gain), BatchNorm(outputs), nn.ReLU(),
+            xavier(linear(outputs, outputs, generator), generator, gain), nn.ReLU(),
         )  # fmt: skip
 
     def forward(self, x: Tensor, block: Block | SlotBlock) -> Tensor:

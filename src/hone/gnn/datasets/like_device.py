@@ -1,9 +1,9 @@
-"""The papers100M-like graph made where it is used: in a GPU's memory, nothing written.
+"""The graph of a public one's size made where it is used: in a GPU's memory, nothing written.
 
-At full size on one GPU: 28.4 GB of features (two bytes a number), 12.9 GB of int32 ids, 0.9 GB each of int64 offsets
-and labels. While it is made: the ids twice, and about 48 bytes for each entry of a part. Rows are made in parts, and
-all edges are drawn again for each of them, so that keys of all edges never lie in memory together. On a CPU this
-gives the graph that `papers100m_law.generate` streams; a GPU's random numbers give another one of the same law.
+papers100M at full size on one GPU: 28.4 GB of features (two bytes a number), 12.9 GB of int32 ids, 0.9 GB each of
+int64 offsets and labels. While it is made: the ids twice, and about 48 bytes for each entry of a part. Rows are made
+in parts, and all edges are drawn again for each of them, so that keys of all edges never lie in memory together. On a
+CPU this gives the graph that `like_law.generate` streams; a GPU's random numbers give another one of the same law.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hone.config.graphs import Papers100MLikeGraph
+from hone.config.graphs import LikeGraph
 from hone.core.errors import SourceError
 from hone.gnn.datasets.csr import first_pairs
-from hone.gnn.datasets.papers100m_law import (
+from hone.gnn.datasets.like_law import (
     BLOCK,
     FEATURE_BLOCK,
-    FEATURE_DIM,
-    NUM_CLASSES,
     Law,
     draw_edges,
     draw_features,
@@ -46,7 +44,7 @@ class GeneratedGraph(DeviceGraph):
     """(num_train,) int64, ascending; as are valid and test."""
     valid: Tensor
     test: Tensor
-    num_classes: int = NUM_CLASSES
+    num_classes: int
 
 
 @dataclass(frozen=True)
@@ -60,9 +58,7 @@ class _Part:
     """(entries,) int32."""
 
 
-def generate_on(
-    device: torch.device, entry: Papers100MLikeGraph, entries_a_part: int = ENTRIES_A_PART
-) -> GeneratedGraph:
+def generate_on(device: torch.device, entry: LikeGraph, entries_a_part: int = ENTRIES_A_PART) -> GeneratedGraph:
     """The graph of a config's entry; deterministic for its seed and the kind of device, whatever the parts.
 
     Raises torch's OutOfMemoryError where the graph does not fit.
@@ -85,6 +81,7 @@ def generate_on(
         train=nodes["train"].to(device),
         valid=nodes["valid"].to(device),
         test=nodes["test"].to(device),
+        num_classes=law.num_classes,
     )
 
 
@@ -146,7 +143,7 @@ def _without(law: Law, part: _Part, dropped: Tensor) -> _Part:
 def _features(law: Law, device: torch.device, dtype: torch.dtype) -> Tensor:
     import torch
 
-    features = torch.empty(law.num_nodes, FEATURE_DIM, dtype=dtype, device=device)
+    features = torch.empty(law.num_nodes, law.feature_dim, dtype=dtype, device=device)
     for block in range(-(-law.num_nodes // FEATURE_BLOCK)):
         features[block * FEATURE_BLOCK : (block + 1) * FEATURE_BLOCK] = draw_features(law, block, device)
     return features

@@ -1,26 +1,26 @@
-"""A graph as large as ogbn-papers100M, with degrees like its own, and random features and labels.
+"""A graph as large as a public one, with degrees like its own, and random features and labels.
 
 Expected degrees are log-normal; an edge joins two nodes drawn in proportion to them (Chung and Lu 2002). No table of
 weights is needed: let node i have the quantile (i + 1/2) / n of the distribution LN(mu, sigma). Then a node drawn in
 proportion to its weight has the quantile Phi(Z + sigma), Z standard normal, because a size-biased log-normal variable
 is LN(mu + sigma^2, sigma). Afterwards ids are scrambled by an affine bijection, so that nothing can be read from them.
 
-Numbers of nodes, edges, features, classes and seeds are papers100M's: 111,059,956 nodes, 3,228,124,712 entries of the
-symmetrised CSR, 128 features, 172 classes, 1,207,179 / 125,265 / 214,338 nodes to train, validate and test.
-At sigma 1.75 about 13 % of the nodes have no neighbour, and a batch of 1024 seeds with fan-out 15, 10, 5 has about
-half a million nodes, as measured and published for papers100M. The graph says nothing about accuracy.
+SIZES has the numbers of nodes, edges, features, classes and seeds. papers100M at sigma 1.75: about 13 % of the nodes
+have no neighbour, and a batch of 1024 seeds with fan-out 15, 10, 5 has about half a million nodes, as measured and
+published. products at sigma 1.35: the law promises 517,000 nodes for 1000 seeds with fan-out 10, 10, 10, as published
+(LABOR, arXiv 2210.13339). The graphs say nothing about accuracy.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hone.config.graphs import Papers100MLikeGraph
+from hone.config.graphs import LikeGraph
 from hone.gnn.datasets.streams import GraphStreams, edge_chunks, row_chunks
 from hone.records import GraphSource
 
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Array = np.ndarray[Any, np.dtype[Any]]
-NUM_NODES = 111_059_956
-NUM_ENTRIES = 3_228_124_712
-SPLITS = {"train": 1_207_179, "valid": 125_265, "test": 214_338}
-FEATURE_DIM = 128
-NUM_CLASSES = 172
 BLOCK = 1 << 18
 """Edges, or rows of labels, of one seed: what is drawn does not depend on how large the chunks are."""
 FEATURE_BLOCK = 1 << 12
@@ -46,10 +41,33 @@ EDGES, FEATURES, LABELS, SPLITS_STREAM = range(4)
 
 
 @dataclass(frozen=True)
+class Size:
+    """What a public graph holds."""
+
+    nodes: int
+    entries: int
+    """Of the symmetrised CSR."""
+    splits: Mapping[str, int]
+    feature_dim: int
+    num_classes: int
+
+
+SIZES = {
+    "papers100m_like": Size(
+        111_059_956, 3_228_124_712, {"train": 1_207_179, "valid": 125_265, "test": 214_338}, 128, 172
+    ),
+    "products_like": Size(2_449_029, 2 * 61_859_140, {"train": 196_615, "valid": 39_323, "test": 2_213_091}, 100, 47),
+}
+"""Kind of the config -> OGB's numbers."""
+
+
+@dataclass(frozen=True)
 class Law:
     """Everything that the graph follows from."""
 
     num_nodes: int
+    feature_dim: int
+    num_classes: int
     entries: int
     """Of the CSR: even, each edge counts twice."""
     splits: dict[str, int]
@@ -57,12 +75,16 @@ class Law:
     seed: int
 
     @classmethod
-    def of(cls, entry: Papers100MLikeGraph) -> Law:
+    def of(cls, entry: LikeGraph) -> Law:
         """Of a config's entry."""
+        size = SIZES[entry.kind]
+        nodes = round(size.nodes * entry.scale)
         return cls(
-            num_nodes=round(NUM_NODES * entry.scale),
-            entries=2 * round(NUM_ENTRIES * entry.scale / 2),
-            splits={split: max(round(count * entry.scale), 1) for split, count in SPLITS.items()},
+            num_nodes=nodes,
+            feature_dim=size.feature_dim,
+            num_classes=size.num_classes,
+            entries=2 * round(size.entries * entry.scale / 2),
+            splits=_scaled(size.splits, entry.scale, nodes),
             sigma=entry.degree_sigma,
             seed=entry.seed,
         )
@@ -82,20 +104,28 @@ class Law:
         return found
 
 
-def generate(entry: Papers100MLikeGraph) -> GraphStreams:
+def _scaled(splits: Mapping[str, int], scale: float, nodes: int) -> dict[str, int]:
+    """Nodes of each split, at least one and together no more than there are: rounding may add one to each."""
+    found = {split: max(round(count * scale), 1) for split, count in splits.items()}
+    largest = max(found, key=lambda split: found[split])
+    found[largest] -= max(sum(found.values()) - nodes, 0)
+    return found
+
+
+def generate(entry: LikeGraph) -> GraphStreams:
     """The graph of a config's entry, as streams: any scale in bounded memory, the same for the same entry."""
     law = Law.of(entry)
     return GraphStreams(
         num_nodes=law.num_nodes,
-        feature_dim=FEATURE_DIM,
-        num_classes=NUM_CLASSES,
+        feature_dim=law.feature_dim,
+        num_classes=law.num_classes,
         edges=lambda size: _edge_chunks(law, size),
         features=lambda size: _feature_chunks(law, size),
         labels=lambda size: _label_chunks(law, size),
         splits={name: nodes.numpy() for name, nodes in splits(law).items()},
         source=GraphSource(
             kind=entry.kind,
-            location="hone.gnn.datasets.papers100m_like",
+            location=f"hone.gnn.datasets.{entry.kind}",
             parameters={"scale": entry.scale, "degree_sigma": entry.degree_sigma, "seed": entry.seed},
         ),
         self_loops=False,
@@ -124,15 +154,15 @@ def draw_labels(law: Law, block: int, device: torch.device) -> Tensor:
 
     count = min(BLOCK, law.num_nodes - block * BLOCK)
     source = generator(law, LABELS, block, device)
-    return torch.randint(NUM_CLASSES, (count,), device=device, generator=source)
+    return torch.randint(law.num_classes, (count,), device=device, generator=source)
 
 
 def draw_features(law: Law, block: int, device: torch.device) -> Tensor:
-    """(n, FEATURE_DIM) float32, standard normal, of the nodes of a block of FEATURE_BLOCK."""
+    """(n, feature_dim) float32, standard normal, of the nodes of a block of FEATURE_BLOCK."""
     import torch
 
     count = min(FEATURE_BLOCK, law.num_nodes - block * FEATURE_BLOCK)
-    return torch.randn(count, FEATURE_DIM, device=device, generator=generator(law, FEATURES, block, device))
+    return torch.randn(count, law.feature_dim, device=device, generator=generator(law, FEATURES, block, device))
 
 
 def splits(law: Law) -> dict[str, Tensor]:

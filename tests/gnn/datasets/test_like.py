@@ -1,14 +1,16 @@
-"""The generator keeps papers100M's numbers at every scale, and its law; a device gives the same as the files."""
+"""The generator keeps a public graph's numbers at every scale, and its law; a device gives the same as the files."""
+
+import math
 
 import numpy as np
 import pytest
 import torch
 
-from hone.config.graphs import Papers100MLikeGraph
+from hone.config.graphs import Papers100MLikeGraph, ProductsLikeGraph
 from hone.core.errors import MachineError
-from hone.gnn.datasets import papers100m_files
-from hone.gnn.datasets.papers100m_device import generate_on
-from hone.gnn.datasets.papers100m_law import Law, draw_edges, generate, scrambled, splits
+from hone.gnn.datasets import like_files
+from hone.gnn.datasets.like_device import generate_on
+from hone.gnn.datasets.like_law import Law, draw_edges, generate, scrambled, splits
 from hone.gnn.graph import Graph
 from hone.gnn.prepare import prepare
 
@@ -32,6 +34,57 @@ def test_full_size_is_that_of_papers100m():
     assert (law.num_nodes, law.entries) == (111_059_956, 3_228_124_712)
     assert law.splits == {"train": 1_207_179, "valid": 125_265, "test": 214_338}
     assert law.num_nodes * law.multiplier < 2**63
+
+
+def products(**changes):
+    return ProductsLikeGraph(kind="products_like", **{"scale": 2e-3, "memory_mib": 8, **changes})
+
+
+def test_full_size_is_that_of_products():
+    law = Law.of(products(scale=1.0))
+    assert (law.num_nodes, law.entries) == (2_449_029, 123_718_280)
+    assert law.splits == {"train": 196_615, "valid": 39_323, "test": 2_213_091}
+    assert sum(law.splits.values()) == law.num_nodes, "every product is in a split"
+
+
+def test_a_graph_like_products_has_its_numbers_and_degrees(tmp_path):
+    info = prepare("products", products(), tmp_path / "g")
+    graph = Graph.open(tmp_path / "g", verify=True)
+    assert (info.num_nodes, info.num_edges) == (4_898, 247_436)
+    assert (info.num_train, info.num_valid, info.num_test) == (393, 79, 4_426)
+    assert (info.feature_dim, info.num_classes) == (100, 47)
+    assert set(np.concatenate([graph.train, graph.valid, graph.test])) == set(range(4_898))
+    assert graph.labels.max() == 46
+    made = generate_on(CPU, products())
+    assert torch.equal(made.indices, graph.tensor("indices")) and made.num_classes == 47
+
+
+@pytest.mark.parametrize("scale", [1e-5, 3.3e-4, 0.0123, 0.5, 0.99999])
+def test_splits_never_hold_more_nodes_than_there_are(scale):
+    law = Law.of(products(scale=scale))
+    assert sum(law.splits.values()) <= law.num_nodes and min(law.splits.values()) >= 1
+
+
+def test_a_batch_on_products_has_as_many_nodes_as_published():
+    """By the law: 1000 seeds and fan-out 10, 10, 10 find 517,000 nodes (LABOR, arXiv 2210.13339)."""
+    law = Law.of(products(scale=1.0))
+    normal = torch.special.ndtri((torch.arange(20_000, dtype=torch.float64) + 0.5) / 20_000)
+    mean = law.entries / law.num_nodes
+
+    def weights(shift):
+        return torch.exp(law.sigma * (normal + shift) - law.sigma**2 / 2)
+
+    def drawn(shift):
+        """Mean of min(10, degree), a Poisson variable, of a node that is found with such a shift."""
+        rate = mean * weights(shift)
+        below = torch.stack([torch.exp(k * rate.log() - rate - math.lgamma(k + 1)) for k in range(10)])
+        return float((10 - ((10 - torch.arange(10.0))[:, None] * below).sum(dim=0)).mean())
+
+    nodes = 1000 * drawn(0.0)
+    for _ in range(2):
+        draws = nodes * drawn(law.sigma)
+        nodes += law.num_nodes * float((1 - torch.exp(-draws * weights(0.0) / law.num_nodes)).mean())
+    assert nodes == pytest.approx(517_000, rel=0.2)
 
 
 def test_numbers_are_exactly_the_scaled_ones(graph):
@@ -107,8 +160,8 @@ def test_the_cpu_as_device_gives_the_graph_of_the_files(graph, entries_a_part):
 
 @pytest.mark.parametrize("feature_dtype", ["float16", "bfloat16"])
 def test_the_files_of_a_device_hold_its_graph(graph, tmp_path, monkeypatch, feature_dtype):
-    monkeypatch.setattr(papers100m_files, "CHUNK_BYTES", 100_000)
-    info = papers100m_files.prepare_on(CPU, entry(feature_dtype=feature_dtype), "like", tmp_path / "g")
+    monkeypatch.setattr(like_files, "CHUNK_BYTES", 100_000)
+    info = like_files.prepare_on(CPU, entry(feature_dtype=feature_dtype), "like", tmp_path / "g")
     made = Graph.open(tmp_path / "g", verify=True)
     assert made.info == info
     assert torch.equal(made.tensor("features"), generate_on(CPU, entry(feature_dtype=feature_dtype)).features)

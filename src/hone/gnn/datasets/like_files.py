@@ -1,4 +1,4 @@
-"""The papers100M-like graph that a GPU draws, as a folder: seconds for the arithmetic, then as fast as the disk is."""
+"""The graph that a GPU draws, as a folder: seconds for the arithmetic, then as fast as the disk is."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hone.config.graphs import Papers100MLikeGraph
+from hone.config.graphs import LikeGraph
 from hone.core.errors import MachineError
 from hone.core.files import write_text
-from hone.gnn.datasets.papers100m_device import GeneratedGraph, generate_on
+from hone.gnn.datasets.like_device import GeneratedGraph, generate_on
 from hone.gnn.datasets.writing import ArrayFile, complete_folder, require_space
 from hone.gnn.graph import INFO, layout, sha256_of
 from hone.records import GraphSource
@@ -24,7 +24,7 @@ CHUNK_BYTES = 1 << 28
 WRITERS = 3
 
 
-def prepare_on(device: torch.device, entry: Papers100MLikeGraph, name: str, output: Path) -> GraphInfo:
+def prepare_on(device: torch.device, entry: LikeGraph, name: str, output: Path) -> GraphInfo:
     """Draw a graph on a device and write it as the folder `output`; all of it or nothing.
 
     Raises MachineError: no room on the disk, no GPU, or too little memory on it.
@@ -57,7 +57,7 @@ def _tensor(made: GeneratedGraph, array: str) -> Tensor:
     return found
 
 
-def _info(name: str, entry: Papers100MLikeGraph, made: GeneratedGraph) -> GraphInfo:
+def _info(name: str, entry: LikeGraph, made: GeneratedGraph) -> GraphInfo:
     """Without checksums."""
     return GraphInfo(
         name=name, num_nodes=len(made.labels), num_edges=len(made.indices), feature_dim=made.features.shape[1],
