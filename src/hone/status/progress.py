@@ -168,7 +168,7 @@ def _expected_solutions(files: FileMap, shard: Shard, reader: Reader) -> Counter
         if published is not None:
             return _published(settings, shard, published)
     existing = item.method in ASTRA and shard.turn == 0
-    samples = 1 if existing else item.samples
+    samples = 1 if existing else item.candidates
     return Counter(dict.fromkeys(_problems(files, shard.experiment, shard.batch, reader), samples))
 
 

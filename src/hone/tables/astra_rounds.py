@@ -57,7 +57,7 @@ def rows(run: Run) -> list[Row]:
     found: list[Row] = []
     for outcome in run.astra.outcomes:
         trajectory = outcome.trajectory
-        kept = trajectory.kept(run.context.settings.experiments[trajectory.experiment].astra)
+        kept = trajectory.kept(run.context.settings.experiments[trajectory.experiment])
         found += [
             _row(run.astra, outcome, version, (version.turn, version.sample) in kept) for version in trajectory.versions
         ]

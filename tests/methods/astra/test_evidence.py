@@ -77,20 +77,20 @@ def test_every_failure_is_told_once_with_its_workloads(history, status):
 
 def test_an_answer_without_code_is_told(history):
     found = history(OLD, (1, 0, "no code block"))
-    assert "The answer held no usable code: no code block." in evidence(found, Rounds())
+    assert "The answer held no usable code: no code block." in evidence(found, found.start(Rounds()))
 
 
 def test_a_revert_tells_of_both_versions(history):
     found = history(OLD, (1, 0, (0.5, 0.5)), (2, 0, (0.8, 0.8)))
-    text = evidence(found, Rounds(start_from="best"))
+    text = evidence(found, found.best)
     assert text.index("### Measurements of version 1") < text.index("### Measurements of version 2")
     assert "Version 2 passed at a speedup of 1.250; the best so far is 2.000." in text
-    assert "### Measurements of version 1" not in evidence(found, Rounds())
+    assert "### Measurements of version 1" not in evidence(found, found.start(Rounds()))
 
 
 def test_the_overview_has_every_version_and_where_the_next_round_starts(history):
     found = history(OLD, (1, 0, (0.5, 0.5)), (1, 1, (0.4, Status.WRONG_VALUE)), (2, 0, "no code block"))
-    lines = [line for line in overview(found, Rounds(start_from="best")).splitlines() if line.startswith("| version ")]
+    lines = [line for line in overview(found, found.best).splitlines() if line.startswith("| version ")]
     assert len(lines) == 1 + len(found.versions)
     assert "| version 1 | passed | 2.000 | - | yes |" in lines
     assert "| version 1, candidate 2 | 1 of 2 workloads passed (wrong_value) | - | - |  |" in lines
@@ -99,7 +99,8 @@ def test_the_overview_has_every_version_and_where_the_next_round_starts(history)
 
 def test_equal_records_give_equal_text(history):
     rows = (OLD, (1, 0, (0.5, Status.TIMEOUT)))
-    assert evidence(history(*rows), Rounds()) == evidence(history(*rows), Rounds())
+    one, other = history(*rows), history(*rows)
+    assert evidence(one, one.start(Rounds())) == evidence(other, other.start(Rounds()))
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 7, 12, 30, 101])

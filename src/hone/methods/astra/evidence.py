@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from hone.config.settings import UPSTREAM, Rounds
+from hone.config.settings import UPSTREAM
 from hone.methods.astra.history import History, Version
 from hone.methods.feedback import failure
 from hone.records import Build, Performance, Trace, Workload
@@ -27,11 +27,11 @@ MEASURED = (
 CLOCKS = {True: "device time with a cold L2 cache", False: "wall time of a call"}
 
 
-def evidence(history: History, options: Rounds) -> str:
+def evidence(history: History, start: Version) -> str:
     """Everything that the next round is told: the version that it starts from, and what the last round gave."""
-    start, last = history.start(options), history.chosen(history.last_turn)
+    last = history.chosen(history.last_turn)
     parts = [describe(history, start)]
-    if last is not start:
+    if last.turn != start.turn:
         parts += [
             f"The last round did not become the starting point. {_verdict(history, last)}",
             describe(history, last),
@@ -125,10 +125,9 @@ def counters(traces: Iterable[Trace]) -> str:
     return "Hardware counters:\n\n" + table(("counter", "value"), rows) if rows else NO_COUNTERS
 
 
-def overview(history: History, options: Rounds) -> str:
+def overview(history: History, start: Version) -> str:
     """All rounds so far in one table."""
     head = ("version", "outcome", "speedup over the existing kernel", "share of the floor", "started from next")
-    start = history.start(options)
     rows = []
     for version in history.versions:
         speedup, share = history.speedup(version), history.floor_share(version)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pydantic import Field
@@ -94,6 +94,10 @@ class History:
         build = self.versions[0].build
         return build.target if build is not None else ""
 
+    def before(self, turn: int) -> History:
+        """As it was before a round."""
+        return replace(self, versions=tuple(version for version in self.versions if version.turn < turn))
+
     def of_turn(self, turn: int) -> list[Version]:
         """A round's candidates."""
         return [version for version in self.versions if version.turn == turn]
@@ -141,6 +145,17 @@ class History:
     def best(self) -> Version:
         """The fastest version whose suite passed wholly, the earliest of equals; else the existing kernel."""
         return fastest(self.versions, self.speedup) or self.versions[0]
+
+    def fastest(self, number: int) -> list[Version]:
+        """The fastest versions whose suite passed wholly, the fastest first, of equal kernels the first.
+
+        The existing kernel is one of them, if it passes.
+        """
+        passed = [(value, version) for version in self.versions if (value := self.speedup(version)) is not None]
+        distinct: dict[str | None, Version] = {}
+        for _, version in sorted(passed, key=lambda pair: -pair[0]):
+            distinct.setdefault(version.attempt.solution, version)
+        return list(distinct.values())[:number]
 
     def start(self, options: Rounds) -> Version:
         """The version that the next round starts from."""
