@@ -21,7 +21,7 @@ from hone.config.judge import check_judges
 from hone.config.llm import LLM
 from hone.config.section import Section
 from hone.config.sources import KernelsSource, Source
-from hone.config.strategy import Beam, Linear, Strategy
+from hone.config.strategy import Beam, Linear, Strategy, Tuned
 from hone.config.trainings import Training, check_trainings
 from hone.core.errors import ConfigError, closest
 from hone.records import Language, Protocol, Sampling, TorchBaseline
@@ -93,7 +93,8 @@ class Experiment(Section):
     astra: Rounds = Rounds()
     """Options of the rounds, for `astra` and `astra_single` alone."""
     strategy: Strategy = Field(Linear(), exclude_if=lambda value: value == Linear())
-    """How rounds branch, and the budget of the search: `{kind: linear}`, `{kind: beam, width: 3}`."""
+    """How rounds branch, and the budget of the search: `{kind: linear}`, `{kind: beam, width: 3}`; of
+    `files`, `{kind: tuned}` searches the parameters that they declare."""
     sampling: Sampling = Sampling()
     problems: tuple[str, ...] = ()
     """Only these, as `level1/19`; empty: all problems of the levels."""
@@ -166,6 +167,10 @@ class Experiment(Section):
 
     @model_validator(mode="after")
     def _strategy_fits_method(self) -> Self:
+        if isinstance(self.strategy, Tuned):
+            if self.method != "files":
+                raise ValueError(f"strategy: tuned needs method: files, not {self.method}")
+            return self
         if self.method not in ASTRA and self.strategy != Linear():
             raise ValueError(f"strategy: {self.strategy.kind} needs method: {' or '.join(TEAMS)}, not {self.method}")
         if isinstance(self.strategy, Beam):
@@ -279,6 +284,8 @@ class Settings(Section):
             if self.protocol(name).device != self.judge.device:
                 raise ValueError(f"experiments.{name}.judge.device must be the config's: {self.judge.device}")
             self._check_rounds(name, experiment)
+            if isinstance(experiment.strategy, Tuned) and not self.protocol(name).timing:
+                raise ValueError(f"experiments.{name}: strategy: tuned needs judge.timing: true")
             self._check_archive(name, experiment, source)
             for model in experiment.models:
                 self._check_model(name, experiment.method, model)

@@ -1,4 +1,4 @@
-"""How an experiment searches, one line of versions or a beam of them, and what that may cost.
+"""How an experiment searches: one line of versions, a beam of them, or a kernel's parameters; and what it may cost.
 
 Strategies compare at an equal budget. An *answer* is one answer of a model, of whatever role. An *evaluation* is one
 verdict: a kernel that compiles, judged on one workload.
@@ -6,9 +6,9 @@ verdict: a kernel that compiles, judged on one workload.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hone.config.section import Section
 
@@ -39,4 +39,29 @@ class Beam(Section):
     budget: Budget = Budget()
 
 
-Strategy = Annotated[Linear | Beam, Field(discriminator="kind")]
+class Tuned(Section):
+    """No model is asked: an optimiser searches the parameters that a folder's kernels declare (`method: files`)."""
+
+    kind: Literal["tuned"]
+    budget: Budget = Budget(evaluations=64)
+    """Of each search."""
+    repeats: int = Field(3, ge=1)
+    """Searches of each file: a search is random, so one says little."""
+    seed: int = Field(0, ge=0)
+    """Of the first search; each further one has the next number."""
+    finalists: int = Field(3, ge=1)
+    """Kernels that are judged by the protocol itself, which decides among them."""
+    short_runs: int = Field(5, ge=3)
+    """Timed runs of a first, short timing. The faster half is timed again with twice as many, until the finalists are
+    left."""
+
+    @model_validator(mode="after")
+    def _budget_of_evaluations(self) -> Self:
+        if self.budget.evaluations is None:
+            raise ValueError("tuned needs budget: {evaluations: <number>}")
+        if self.budget.answers is not None:
+            raise ValueError("tuned asks no model: leave budget.answers out")
+        return self
+
+
+Strategy = Annotated[Linear | Beam | Tuned, Field(discriminator="kind")]

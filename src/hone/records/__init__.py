@@ -23,6 +23,7 @@ from hone.records.problem import (
     Upstream,
     Workload,
 )
+from hone.records.search import SearchStep
 from hone.records.selection import KernelUse, OperatorShare, SelectedKernel, Selection, SelectionReason
 from hone.records.solution import Build, BuildStatus, Candidate, KernelResources, Solution
 from hone.records.trace import (
@@ -83,6 +84,7 @@ __all__ = [
     "Protocol",
     "Record",
     "Sampling",
+    "SearchStep",
     "SelectedKernel",
     "Selection",
     "SelectionReason",
