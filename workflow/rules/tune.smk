@@ -2,7 +2,7 @@
 if kinds.tuned:
 
     rule tune:
-        """Search the parameters that a folder's kernels declare; asks no model. Takes cores, and a GPU if configured."""
+        """Search the parameters that a folder's kernels declare. Takes cores, and a GPU if configured."""
         # Every build and every verdict of the search is in the store: a second run looks them up.
         input:
             definitions=[DEFINITIONS],

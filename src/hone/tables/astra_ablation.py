@@ -10,6 +10,7 @@ from hone.analysis.astra import ALL, Astra, Outcome
 from hone.analysis.context import Cells
 from hone.analysis.metrics import geometric_mean, geometric_mean_interval
 from hone.analysis.render import number
+from hone.analysis.search import strategy_name
 from hone.config.settings import Experiment, Rounds
 from hone.config.strategy import Linear
 from hone.tables import columns
@@ -73,12 +74,7 @@ class Pair(NamedTuple):
 def options_of(experiment: Experiment) -> dict[str, Any]:
     """All options that the ablation compares, by name."""
     fixed = {"samples": experiment.samples, "rounds": experiment.turns - 1}
-    return {"strategy": _strategy(experiment), **_of_loop(experiment.astra), **fixed}
-
-
-def _strategy(experiment: Experiment) -> str:
-    kind = experiment.strategy.kind
-    return f"{kind} {experiment.width}" if experiment.width > 1 else kind
+    return {"strategy": strategy_name(experiment), **_of_loop(experiment.astra), **fixed}
 
 
 def rows(run: Run) -> list[Row]:
