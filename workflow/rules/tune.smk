@@ -36,7 +36,21 @@ if kinds.tuned:
             baselines=settings.baselines,
             store=settings.paths.store,
             gpu=BUILD_GPU,
-            code=stage_digest("tuning.stages"),
+            code=code_digest(
+                "compile",
+                "core/modules",
+                "judge",
+                "launcher",
+                "machine",
+                "methods/files",
+                "records",
+                "screen",
+                "selection/rank",
+                "sources/solution_files",
+                "sources/workloads",
+                "tunables",
+                "tuning",
+            ),
         message:
             f"Search the parameters of kernels: {THIS_SHARD}."
         script:

@@ -59,7 +59,8 @@ PAGES: dict[str, tuple[type[records.Record], str]] = {
         records.Selection,
         "What trainings with `kernels: selected` run for one operator, made by the rule `select`;\n"
         "`results/<run>/selected/<source>/<operator>.json`;\n"
-        "times and reasons stand in `<operator>.reasons.jsonl` beside it.",
+        "times and reasons stand in `<operator>.reasons.jsonl` beside it, and what compute-sanitizer says in\n"
+        "`<operator>.sanitized.jsonl`.",
     ),
 }
 

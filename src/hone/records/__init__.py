@@ -24,7 +24,14 @@ from hone.records.problem import (
     Workload,
 )
 from hone.records.search import SearchStep
-from hone.records.selection import KernelUse, OperatorShare, SelectedKernel, Selection, SelectionReason
+from hone.records.selection import (
+    KernelUse,
+    OperatorShare,
+    SanitizerVerdict,
+    SelectedKernel,
+    Selection,
+    SelectionReason,
+)
 from hone.records.solution import Build, BuildStatus, Candidate, KernelResources, Solution
 from hone.records.trace import (
     AsPublished,
@@ -84,6 +91,7 @@ __all__ = [
     "Protocol",
     "Record",
     "Sampling",
+    "SanitizerVerdict",
     "SearchStep",
     "SelectedKernel",
     "Selection",

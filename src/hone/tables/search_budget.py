@@ -123,7 +123,7 @@ TABLE = RunTable(
     title="Gain per evaluation and per answer",
     caption=(
         "The best kernel of each search after so many evaluations and answers, strategies side by side. A search of "
-        "parameters is random, so it is repeated: rows `all` are means over the repeats, with an interval. A page shows "
+        "parameters is random, so it is repeated: rows `all` are means over them, with an interval. A page shows "
         "the end of each search. Where a longer timing corrects a shorter one, a line of the figure may fall. Its "
         "bands are intervals over repeats, its rings the judge's own verdicts at the end."
     ),
