@@ -17,6 +17,7 @@ include: "workflow/rules/archives.smk"  # answers that were published -> candida
 include: "workflow/rules/generate.smk"  # definitions -> prompts -> answers -> solutions, turn by turn
 include: "workflow/rules/build.smk"  # solutions -> shared objects; needs no GPU
 include: "workflow/rules/judge.smk"  # the verdict and the time
+include: "workflow/rules/tune.smk"  # kernels that declare parameters -> the fastest values
 include: "workflow/rules/astra.smk"  # existing kernels, improved round by round by several roles
 include: "workflow/rules/graphs.smk"  # datasets and generators -> memory-mapped graphs
 include: "workflow/rules/sampler.smk"  # how fast batches are prepared, alone and beside SALIENT's own sampler

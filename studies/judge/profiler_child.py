@@ -15,11 +15,8 @@ from statistics import median
 from typing import Any
 
 from hone.records import Argument, Definition
+from hone.sanitizer.calls import SCALARS
 
-SCALARS: dict[str, Any] = {
-    "float32": ctypes.c_float, "float64": ctypes.c_double, "int64": ctypes.c_int64, "int32": ctypes.c_int32,
-    "bool": ctypes.c_bool,
-}  # fmt: skip
 WARM_UP = 5
 FLUSH_KERNEL = "at::native"
 """In the names of PyTorch's own kernels: between the flushes, all that a plain .cu can run is its own."""

@@ -7,13 +7,9 @@ The log of each run stays in the folder that is named like the table.
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from math import prod
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +21,8 @@ from hone.core.files import read_all, write_text
 from hone.operators.choice import KERNEL_SETS, KernelChoice
 from hone.operators.stages import by_name, chosen_kernels
 from hone.records import Definition, Language, Workload
-from hone.records.layout import ITEM_BYTES
+from hone.sanitizer.run import argument_bytes
+from hone.sanitizer.tool import DETAIL_CHARACTERS, TOOLS, find_program, read_log, watched
 from hone.sources.workloads import group
 from studies.processes import run_watched
 
@@ -34,17 +31,7 @@ COLUMNS = (
 )  # fmt: skip
 """`workloads`: how many ran to their end; `left_out`: how many are too large; `findings`: errors or hazards, by the
 tool's own count, empty where it gave none."""
-TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 TIMEOUT_S = 300.0
-ONE_ALLOCATION_EACH = "PYTORCH_NO_CUDA_MEMORY_CACHING=1"
-"""PyTorch then asks CUDA for each tensor by itself, so that memcheck sees where one ends."""
-SUMMARIES = {
-    "racecheck": re.compile(r"^=+ RACECHECK SUMMARY: (\d+) hazards? displayed \(\d+ errors?, \d+ warnings?\)", re.M),
-    "": re.compile(r"^=+ ERROR SUMMARY: (\d+) errors?\b", re.M),
-}
-FAILURE = re.compile(r"^=+ (Error: |Internal|Device not supported|No attachable process)", re.M)
-"""What it says where it could not watch; a racecheck hazard begins so, too."""
-DETAIL_CHARACTERS = 400
 
 
 @dataclass(frozen=True)
@@ -121,37 +108,6 @@ def subjects(
     return found
 
 
-def argument_bytes(definition: Definition, workload: Workload) -> int:
-    """Of a call's inputs and outputs together."""
-    tensors = [item for item in (*definition.inputs, *definition.outputs) if item.kind == "tensor"]
-    lengths = [prod(workload.axes[axis] for axis in item.shape) for item in tensors]
-    return sum(n * ITEM_BYTES[item.dtype_at(workload.dtype)] for n, item in zip(lengths, tensors, strict=True))
-
-
-def find_program() -> str:
-    """Path of compute-sanitizer; raises MachineError."""
-    name = os.environ.get("COMPUTE_SANITIZER") or "compute-sanitizer"
-    if path := shutil.which(name):
-        return path
-    remedy = "it comes with the CUDA toolkit: put that on the PATH, or name it in the variable COMPUTE_SANITIZER"
-    raise MachineError(f"'{name}' cannot be run", remedy=remedy)
-
-
-def judged(tool: str, log: str, ended: str, finished: int, asked: int) -> Row:
-    """`findings`, `clean` and `detail` of a run; `ended`: how the process ended, empty when all was well."""
-    own = SUMMARIES.get(tool, SUMMARIES[""])
-    counts = [int(count) for summary in SUMMARIES.values() for count in summary.findall(log)]
-    findings = max(counts) if own.search(log) else None
-    reasons = [_first_finding(log)] if findings or FAILURE.search(log) else []
-    if findings is None:
-        reasons.append(f"{tool} gave no summary")
-    if ended:
-        reasons.append(ended.partition(":")[0] if findings else ended)  # a finding has its own words
-    if finished != asked:
-        reasons.append(f"{finished} of {asked} workloads finished")
-    return {"findings": findings, "clean": not reasons, "detail": "; ".join(reasons)[:DETAIL_CHARACTERS]}
-
-
 def _rows(
     chosen: Sequence[Subject], program: str, tools: Sequence[str], folder: Path, most_mib: float, timeout_s: float
 ) -> Iterator[Row]:
@@ -174,20 +130,10 @@ def _run(subject: Subject, program: str, tool: str, folder: Path, timeout_s: flo
     request, report = (folder.absolute() / name for name in ("request.json", "report.json"))
     write_text(request, subject.request())
     report.unlink(missing_ok=True)  # an earlier run's says nothing about this one
-    arguments = [
-        "env", ONE_ALLOCATION_EACH, program, "--tool", tool, "--error-exitcode", "86", "--target-processes", "all",
-        sys.executable, "-P", "-m", "studies.operators.sanitize_child", str(request), str(report),
-    ]  # fmt: skip
-    spent = run_watched(arguments, folder, tool, timeout_s)
+    command = [sys.executable, "-P", "-m", "hone.sanitizer.child", str(request), str(report)]
+    spent = run_watched(watched(program, tool, command), folder, tool, timeout_s)
     log = (folder / f"{tool}.log").read_text(encoding="utf-8", errors="replace")
     finished = json.loads(report.read_text(encoding="utf-8"))["finished"] if report.is_file() else []
     ended = spent["said"][:DETAIL_CHARACTERS] if not spent["said"].startswith(": ") else ""
-    found = judged(tool, log, ended, len(finished), len(subject.workloads))
-    return {"workloads": len(finished), "seconds": spent["wall_s"], **found}
-
-
-def _first_finding(log: str) -> str:
-    """The first lines of what the tool reports, without its prefix."""
-    lines = [line.strip("= ") for line in log.splitlines() if line.startswith("=====")]
-    lines = [line for line in lines if line and "COMPUTE-SANITIZER" not in line and "SUMMARY" not in line]
-    return ", ".join(lines[:3]) or "findings without a description"
+    found = read_log(tool, log, ended, len(finished), len(subject.workloads))
+    return {"workloads": len(finished), "seconds": spent["wall_s"], **asdict(found)}

@@ -12,7 +12,8 @@ from .world import big_world
 def tables(tmp_path_factory) -> Path:
     """Tables of `big_world`, of `big_kit` for Astra, and of `big_trainings` and `kernel_trainings` for trainings."""
     folder = big_world().make(tmp_path_factory.mktemp("tables"))
-    for path in big_kit().make(tmp_path_factory.mktemp("astra")).glob("astra_*"):
+    improved = big_kit().make(tmp_path_factory.mktemp("astra"))
+    for path in (*improved.glob("astra_*"), *improved.glob("search_*")):
         shutil.copy(path, folder)
     trained = big_trainings().make(tmp_path_factory.mktemp("salient"))
     for path in (*trained.glob("salient_*"), *trained.glob("device_*")):

@@ -35,6 +35,7 @@ DESIGN = {
         "kernel method workload dtype held_out bytes baseline baseline_us optimised_us speedup bandwidth_share"
     ),
     "astra_ablation": "kernel experiment model changed speedup gain",
+    "search_budget": "operator strategy repeat evaluations answers speedup possible share",
     "astra_rounds": "kernel method model turn sample status speedup kept",
     "judge_gold": "definition status speedup gpu_held_s wall_s",
     "own_kernels": "file definition language status speedup speedup_low speedup_high findings",

@@ -7,10 +7,11 @@ import pytest
 
 from hone.analysis.metrics import geometric_mean
 from hone.analysis.trajectories import NOT_ASKED, NOT_EVALUATED, trajectories
-from hone.config.settings import Rounds
 from hone.records import Status, UnsupportedProblem
 
 from .rounds import Kit, kernel, settings_for
+
+BEST = {"start_from": "best"}
 
 
 def kit(**experiment) -> Kit:
@@ -125,12 +126,12 @@ def test_a_round_starts_from_the_last_version_or_from_the_best():
     for turn, outcome in ((1, 1.5), (2, 1.2), (3, Status.WRONG_VALUE)):
         made.add("multi", turn, outcome, outcome)
     found = only(made)
-    last, best = Rounds(), Rounds(start_from="best")
-    assert [place(found.parent(turn, last)) for turn in (1, 2, 3)] == [(0, 0), (1, 0), (2, 0)]
-    assert [place(found.parent(turn, best)) for turn in (1, 2, 3)] == [(0, 0), (1, 0), (1, 0)]
+    last, best = (settings_for(1, x={"turns": 4, "astra": item}).experiments["x"] for item in ({}, BEST))
+    assert [place(found.parent(turn, 0, last)) for turn in (1, 2, 3)] == [(0, 0), (1, 0), (2, 0)]
+    assert [place(found.parent(turn, 0, best)) for turn in (1, 2, 3)] == [(0, 0), (1, 0), (1, 0)]
     assert found.kept(last) == {(0, 0), (1, 0), (2, 0), (3, 0)}
     assert found.kept(best) == {(0, 0), (1, 0)}
-    assert found.parent(0, last) is None
+    assert found.parent(0, 0, last) is None
 
 
 def test_the_best_candidate_of_a_round_goes_on():
@@ -139,7 +140,7 @@ def test_the_best_candidate_of_a_round_goes_on():
     made.add("multi", 1, 1.4, 1.4, sample=1)
     made.add("multi", 2, 1.2, 1.2, sample=0)
     found = only(made)
-    assert place(found.parent(2, Rounds())) == (1, 1)
+    assert place(found.parent(2, 0, made.settings.experiments["multi"])) == (1, 1)
     assert [version.status for version in found.versions] == ["passed"] * 4 + ["missing"]
 
 
@@ -198,3 +199,14 @@ def test_a_suite_without_a_verdict_stays_unresolved_where_the_winner_alone_is_ev
     made.add("multi", 1, 1.5, 1.3)
     made.add("multi", 2, Status.MACHINE_ERROR, None)
     assert only(made).unresolved == 1
+
+
+def test_of_a_beam_each_candidate_has_its_own_start_and_a_spent_budget_is_no_loss():
+    made = kit(turns=4, strategy={"kind": "beam", "width": 2, "budget": {"evaluations": 8}})
+    for turn, sample, speedup in ((1, 0, 1.5), (1, 1, 1.2), (2, 0, 1.4), (2, 1, 1.1)):
+        made.add("multi", turn, speedup, speedup, sample=sample)
+    found, item = only(made), made.settings.experiments["multi"]
+    assert [place(found.parent(2, sample, item)) for sample in (0, 1)] == [(1, 0), (1, 1)]
+    assert found.kept(item) == {(0, 0), (1, 0), (1, 1), (2, 0)}
+    assert [version.status for version in found.versions] == ["passed"] * 5 + [NOT_ASKED] * 2
+    assert found.unresolved == 0

@@ -106,3 +106,19 @@ def test_a_refused_prompt_is_a_candidate_too():
     ((row,), solutions) = candidates([refused], "one_shot", Language.CPP)
     assert (row.solution, row.unanswered, row.problem, solutions) == (None, True, "unanswered: HTTP 400: no", [])
     assert not candidates([silent], "one_shot", Language.CPP)[0][0].unanswered
+
+
+def test_an_answer_s_parameters_have_their_first_values_and_what_is_no_declaration_stays():
+    declared = "// tune: BLOCK in 8, 16\n" + KERNEL
+    words = "// tune: the block size\n" + KERNEL
+    _, solutions = candidates(
+        [answer(fenced(text), i) for i, text in enumerate((declared, words))], "astra", Language.CPP
+    )
+    sources = {item.source for item in solutions}
+    assert words in sources
+    (first,) = sources - {words}
+    assert first.startswith("#define BLOCK 8 ") and first.endswith(KERNEL)
+    (row,), _ = candidates(
+        [answer(fenced(declared.replace("//", "#") + MODULE, "python"))], "one_shot", Language.PYTHON
+    )
+    assert row.solution is not None

@@ -142,3 +142,42 @@ def test_the_stage_writes_both_files(folder, definition, tmp_path):
     (kernel,) = read_records(out["solutions"], Solution)
     assert (row.method, row.label, row.solution) == ("files", "a.cpp", kernel.id)
     assert (kernel.language, kernel.source) == (Language.CPP, CPP)
+
+
+TUNED = {"kind": "tuned", "budget": {"evaluations": 8}}
+
+
+def test_a_file_s_parameters_have_their_first_values_where_nothing_is_tuned(folder):
+    made = folder(a__cpp=CPP.replace("void", "// tune: BLOCK in 8, 16\nvoid"))
+    source = read_file(made / "a.cpp").solution.source
+    assert "#define BLOCK 8 " in source and "tune:" not in source
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(CPP, "declares no parameters"), ("// tune: BLOCK = 8\n" + CPP, "its parameters cannot be read: line 1")],
+)
+def test_a_search_needs_parameters_that_can_be_read(folder, content, words):
+    made = folder(a__cpp=content)
+    with pytest.raises(ConfigError, match=words) as caught:
+        check_files(experiment(made, strategy=TUNED), [(1, 1)])
+    assert "a.cpp" in str(caught.value)
+
+
+def test_a_search_is_for_compiled_languages(folder):
+    made = folder(a__py=PYTHON.replace("class", "# tune: BLOCK in 8\nclass"))
+    with pytest.raises(ConfigError, match="declares no parameters"):
+        check_files(experiment(made, strategy=TUNED), [(1, 1)])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"strategy": {"kind": "tuned", "budget": {}}}, "needs budget"),
+        ({"strategy": {"kind": "tuned", "budget": {"evaluations": 8, "answers": 1}}}, "asks no model"),
+        ({"strategy": TUNED, "method": "gold", "files": None}, "tuned needs method: files"),
+    ],
+)
+def test_a_search_that_cannot_be_is_named(folder, changes, words):
+    with pytest.raises(ValueError, match=words):
+        experiment(folder(a__cpp=CPP), **changes)

@@ -6,34 +6,12 @@ from typer.testing import CliRunner
 from hone.cli.operators import app
 from hone.core.errors import RecordError
 from hone.core.files import read_record, read_records, write_records
-from hone.records import Build, BuildStatus, Performance, Selection, SelectionReason, Status, Timing
+from hone.records import Build, BuildStatus, Selection, SelectionReason, Status
 from hone.selection.stages import select, verification_workloads
 from tests.selection.operator import DEFINITION, FASTER, LAUNCHER, WORKLOADS, solution
 
 FAST, FASTEST = solution(FASTER), solution(f"// best\n{FASTER}")
 BUILTIN = solution(LAUNCHER)
-
-
-@pytest.fixture
-def judged(trace):
-    """Traces of a solution on all workloads, so many times as fast as the builtin's 8 us."""
-
-    def make(kernel, speedup, device="a CPU", status=Status.PASSED, **changed):
-        time = Performance(
-            solution=Timing(samples_ms=(0.008 / speedup,)), baselines={"upstream": Timing(samples_ms=(0.008,))}
-        )
-        machine = trace.environment.model_copy(update={"device": device})
-        return [
-            trace.model_copy(
-                update={
-                    "solution": kernel.id, "definition": DEFINITION.name, "workload": item.id, "status": status,
-                    "environment": machine, "performance": time if status is Status.PASSED else None, **changed,
-                }
-            )
-            for item in WORKLOADS
-        ]  # fmt: skip
-
-    return make
 
 
 @pytest.fixture

@@ -13,9 +13,11 @@ from hone.core.errors import ConfigError, MachineError, RecordError
 from hone.core.files import write_records
 from hone.operators.choice import KernelChoice
 from hone.records import Language
+from hone.sanitizer import child as sanitize_child
+from hone.sanitizer.run import argument_bytes
+from hone.sanitizer.tool import TOOLS, Said, read_log
 from studies.__main__ import app
-from studies.operators import sanitize_child
-from studies.operators.sanitize import COLUMNS, TOOLS, argument_bytes, judged, sanitize, unclean
+from studies.operators.sanitize import COLUMNS, sanitize, unclean
 from studies.operators.upstream_child import WorkloadRun
 from tests.operators.kernels import (
     DEFINITIONS,
@@ -142,17 +144,15 @@ def study(*words):
     ],
 )  # fmt: skip
 def test_the_tools_own_summary_decides(tool, log, findings, clean):
-    row = judged(tool, log, "", 2, 2)
-    assert (row["findings"], row["clean"], bool(row["detail"])) == (findings, clean, not clean)
+    said = read_log(tool, log, "", 2, 2)
+    assert (said.findings, said.clean, bool(said.detail)) == (findings, clean, not clean)
 
 
 def test_a_clean_summary_does_not_outweigh_how_the_run_ended():
-    assert judged("memcheck", CLEAN, "", 2, 2) == {"findings": 0, "clean": True, "detail": ""}
-    assert judged("memcheck", CLEAN, "stopped after 300 s", 2, 2)["clean"] is False
-    assert judged("memcheck", CLEAN, "", 1, 2) == {
-        "findings": 0, "clean": False, "detail": "1 of 2 workloads finished",
-    }  # fmt: skip
-    detail = judged("memcheck", WRITE, "ended with status 86: ERROR SUMMARY", 2, 2)["detail"]
+    assert read_log("memcheck", CLEAN, "", 2, 2) == Said(0, True, "")
+    assert not read_log("memcheck", CLEAN, "stopped after 300 s", 2, 2).clean
+    assert read_log("memcheck", CLEAN, "", 1, 2) == Said(0, False, "1 of 2 workloads finished")
+    detail = read_log("memcheck", WRITE, "ended with status 86: ERROR SUMMARY", 2, 2).detail
     first = "Invalid __global__ write of size 4 bytes, at run(float *)+0x70, by thread (8,0,0) in block (0,0,0)"
     assert detail == f"{first}; ended with status 86"
 
@@ -170,7 +170,7 @@ def test_every_workload_of_a_clean_kernel_runs_under_each_tool(place, fake):
     assert {row["solution"] for row in rows} == {solution(SILU_DEFINITION).id[:12]}
     for line, tool in zip(calls.read_text().splitlines(), ("memcheck", "racecheck"), strict=True):
         assert line.startswith(f"1 --tool {tool} --error-exitcode 86 --target-processes all /"), "1: no cache"
-        assert "-P -m studies.operators.sanitize_child /" in line
+        assert "-P -m hone.sanitizer.child /" in line
     fake(run=False)
     result = study("--tools", "memcheck")
     assert result.exit_code == 1

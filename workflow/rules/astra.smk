@@ -9,7 +9,15 @@
 # workloads, are read by tables alone.
 from hone.teams import TEAMS
 
-ROUND = (*SELECTION, "language", "samples", "turns", "hardware", "astra")
+ROUND = (
+    *SELECTION,
+    "language",
+    "samples",
+    "turns",
+    "hardware",
+    "astra",
+    "strategy",
+)
 FIRST = {team.first for team in TEAMS.values()}
 ASKED = {role for team in TEAMS.values() for role in team.asked}
 CODERS = {team.coder for team in TEAMS.values() if team.roles}

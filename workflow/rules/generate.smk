@@ -160,7 +160,7 @@ if kinds.gold:
             "../scripts/gold.py"
 
 
-if kinds.files:
+if set(kinds.files) - set(kinds.tuned):
 
     rule files:
         """Take solutions from a folder: your own, or exploits and honest kernels that try the judge."""
@@ -175,7 +175,7 @@ if kinds.files:
         log:
             paths.log("files/{experiment}/{model}/turn{turn}/{batch}"),
         wildcard_constraints:
-            experiment="|".join(kinds.files),
+            experiment=only([name for name in kinds.files if name not in kinds.tuned]),
         localrule: True
         conda:
             "../../envs/hone.yaml"

@@ -31,6 +31,51 @@ rule operator_shares:
         "../scripts/operator_shares.py"
 
 
+if JUDGE_GPUS:
+
+    rule sanitize:
+        """Watch the kernel that would be chosen with compute-sanitizer; kernels in, verdicts out. Takes a GPU."""
+        # Where it objects, the next fastest is watched.
+        input:
+            definitions=paths.level("definitions", level=1),
+            workloads=paths.level("workloads", level=1),
+            solutions=of_operator("solutions", settings.experiments),
+            traces=of_operator("traces", kinds.not_rounds),
+            evaluations=of_operator("evaluations", kinds.rounds),
+            builds=of_operator("builds", settings.experiments),
+        output:
+            paths.sanitized(),
+        log:
+            paths.log("sanitize/{source}/{operator}"),
+        wildcard_constraints:
+            source=only(files.trainings.operators),
+            operator=r"[A-Za-z]\w*",
+        conda:
+            "../../envs/hone.yaml"
+        threads: 2
+        resources:
+            gpu=1,
+            machine_gpu=1,
+        params:
+            store=settings.paths.store,
+            code=code_digest(
+                "core/modules",
+                "judge/child/models",
+                "launcher",
+                "machine",
+                "records",
+                "sanitizer",
+                "selection/rank",
+                "selection/sanitize",
+                "selection/stages",
+                "sources/workloads",
+            ),
+        message:
+            "Watch the fastest kernel for {wildcards.operator} with compute-sanitizer."
+        script:
+            "../scripts/sanitize.py"
+
+
 rule select:
     """Choose an operator's fastest solution that passed, of all experiments, and write the reasons."""
 
@@ -42,6 +87,7 @@ rule select:
         traces=of_operator("traces", kinds.not_rounds),
         evaluations=of_operator("evaluations", kinds.rounds),
         builds=of_operator("builds", settings.experiments),
+        sanitized=[paths.sanitized()] if JUDGE_GPUS else [],
     output:
         selection=paths.selection(),
         reasons=paths.selection_reasons(),

@@ -16,4 +16,5 @@ with reported(snakemake.log, snakemake.output):
         map(Path, given.builds),
         output=Path(snakemake.output.selection),
         reasons=Path(snakemake.output.reasons),
+        sanitized=map(Path, given.sanitized),
     )

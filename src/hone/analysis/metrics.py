@@ -199,6 +199,22 @@ def geometric_mean(values: ArrayLike) -> float:
     return float(np.exp(np.log(array).mean()))
 
 
+def log_mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Student's interval of a geometric mean, for a few repeats, of which a bootstrap is too narrow; shape (repeats,).
+
+    (NaN, NaN) for fewer than two. Raises ValueError as `geometric_mean`.
+    """
+    from scipy import stats
+
+    array = np.asarray(values, dtype=float)
+    mean = geometric_mean(array)
+    if array.size < 2:
+        return Interval(math.nan, math.nan)
+    logs = np.log(array)
+    half = float(stats.t.ppf((1 + confidence) / 2, array.size - 1)) * float(logs.std(ddof=1)) / math.sqrt(array.size)
+    return Interval(mean * math.exp(-half), mean * math.exp(half))
+
+
 def _median_ratio(numerator: Floats, denominator: Floats, axis: int = -1) -> Floats:
     ratio: Floats = np.median(numerator, axis=axis) / np.median(denominator, axis=axis)
     return ratio

@@ -19,9 +19,10 @@ from hone.analysis.render import number, pipe_table
 from hone.analysis.run import RunRecords
 from hone.analysis.source_lines import lines_of_code
 from hone.analysis.trajectories import Trajectory, Verdicts, Version, trajectories
-from hone.config.settings import UPSTREAM, Rounds, Settings
+from hone.config.settings import UPSTREAM, Experiment, Settings
 from hone.core.files import write_text
 from hone.methods.astra.evidence import resources
+from hone.methods.astra.strategy import branch_of
 from hone.records import Answer
 from hone.teams import TEAMS
 
@@ -35,7 +36,7 @@ CODE_BLOCK = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*\s*$|\Z)", re.
 def write_pages(settings: Settings, experiment: str, records: RunRecords, folder: Path) -> list[Path]:
     """A page for each kernel of an experiment, `<kernel>.md`, and `index.md` that lists them; returns the paths."""
     found = [item for item in trajectories(settings, records) if item.experiment == experiment]
-    options = settings.experiments[experiment].astra
+    asked = settings.experiments[experiment]
     by_kernel = {
         kernel: list(items)
         for kernel, items in itertools.groupby(sorted(found, key=lambda item: item.kernel), lambda item: item.kernel)
@@ -44,7 +45,7 @@ def write_pages(settings: Settings, experiment: str, records: RunRecords, folder
     for kernel, items in by_kernel.items():
         lines = [f"# {kernel}: the versions of experiment {experiment}", ""]
         for item in items:
-            lines += _Page(item, options, records.answers).lines()
+            lines += _Page(item, asked, records.answers).lines()
         paths.append(folder / f"{kernel}.md")
         write_text(paths[-1], "\n".join(lines) + "\n")
     index = folder / "index.md"
@@ -73,7 +74,7 @@ class _Page:
     """One trajectory as Markdown."""
 
     trajectory: Trajectory
-    options: Rounds
+    experiment: Experiment
     answers: Sequence[Answer]
 
     def lines(self) -> list[str]:
@@ -83,7 +84,7 @@ class _Page:
         lines = [
             f"## {item.method} with {item.model}",
             "",
-            f"`{item.problem}`: {item.rounds} rounds, each from the {self.options.start_from} version. The suite that "
+            f"`{item.problem}`: {item.rounds} rounds, each from {self._starts()}. The suite that "
             f"the rounds were measured on has {suite} workloads, the evaluation {len(item.workloads)}. Speedups are "
             "geometric means over the upstream kernel; the winner is the fastest version by the suite. Version 0 is "
             "that kernel over itself: what separates it from 1 is noise.",
@@ -98,6 +99,11 @@ class _Page:
         if note:
             lines += ["### The note for the kernels after it", "", fenced(wrapped(note[0]), "text"), ""]
         return lines
+
+    def _starts(self) -> str:
+        if self.experiment.width > 1:
+            return f"the {self.experiment.width} fastest versions"
+        return f"the {self.experiment.astra.start_from} version"
 
     def _said(self, role: str, turn: int | None = None, sample: int = 0) -> list[str]:
         """A role's answers about this kernel, in one turn or in all, without code blocks; empty ones are left out."""
@@ -154,13 +160,14 @@ class _Page:
         """The words of whoever decided on the change; the single agent's answer without its code."""
         team = TEAMS[self.trajectory.method]
         role = team.reason
-        said = self._said(role, version.turn, sample=version.sample if role == team.coder else 0)
+        sample = version.sample if role == team.coder else branch_of(version.sample, self.experiment)
+        said = self._said(role, version.turn, sample=sample)
         if not said:
             return ["Why: nobody said so.", ""]
         return [f"Why, in the words of the role `{role}`:", "", fenced(wrapped(said[0]), "text"), ""]
 
     def _changed(self, version: Version) -> list[str]:
-        parent = self.trajectory.parent(version.turn, self.options)
+        parent = self.trajectory.parent(version.turn, version.sample, self.experiment)
         if parent is None or parent.solution is None or version.solution is None:
             return []
         number_of = self.trajectory.versions.index
@@ -177,7 +184,9 @@ class _Page:
         return [told, "", fenced("\n".join([*shown, *rest]), "diff"), ""]
 
     def _parent_name(self, version: Version) -> str:
-        parent = self.trajectory.parent(version.turn, self.options) if version.entry is not None else None
+        parent = (
+            self.trajectory.parent(version.turn, version.sample, self.experiment) if version.entry is not None else None
+        )
         return f"version {self.trajectory.versions.index(parent)}" if parent is not None else ""
 
 

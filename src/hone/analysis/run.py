@@ -18,6 +18,7 @@ from hone.records import (
     InferenceRun,
     OperatorShare,
     Record,
+    SearchStep,
     SelectionReason,
     Solution,
     Trace,
@@ -40,6 +41,8 @@ class RunRecords:
     candidates: Sequence[Candidate] = ()
     solutions: Sequence[Solution] = ()
     """Of the `files` experiments, whose comments say what is expected of them, and of Astra's."""
+    searches: Sequence[SearchStep] = ()
+    """Of experiments with `strategy: tuned`."""
     claims: Sequence[Claim] = ()
     """What archives say of the candidates of `archive` experiments."""
     builds: Sequence[Build] = ()
@@ -70,6 +73,7 @@ KINDS: dict[str, type[Record]] = {
     "workloads": Workload,
     "candidates": Candidate,
     "solutions": Solution,
+    "searches": SearchStep,
     "claims": Claim,
     "builds": Build,
     "traces": Trace,

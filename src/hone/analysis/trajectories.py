@@ -7,15 +7,16 @@ verdicts on all workloads of the definition, held-out ones included.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from hone.analysis.frames import MISSING, NO_CODE, UNANSWERED, Place, Problem, problems_of
 from hone.analysis.provenance import joined
 from hone.analysis.run import RunRecords
-from hone.config.settings import ASTRA, UPSTREAM, Experiment, Rounds, Settings, model_slug
+from hone.config.settings import ASTRA, UPSTREAM, Experiment, Settings, model_slug
 from hone.methods.astra.history import History, attempts_of, histories
 from hone.methods.astra.history import Version as Entry
+from hone.methods.astra.strategy import ending, is_asked, start_of
 from hone.methods.astra.winners import reported, winner_of
 from hone.records import Definition, Solution, Status, Trace, Workload
 from hone.selection.rank import credited_speedup, latest
@@ -181,19 +182,15 @@ class Trajectory:
         entry = winner_of(self.history) if self.history is not None else None
         return next((version for version in self.versions if entry is not None and version.entry is entry), None)
 
-    def parent(self, turn: int, options: Rounds) -> Version | None:
-        """The version that a round started from; None where the loop never got there."""
-        if self.history is None or turn == 0:
-            return None
-        before = tuple(entry for entry in self.history.versions if entry.turn < turn)
-        if not before or before[-1].turn < turn - 1:
-            return None
-        start = replace(self.history, versions=before).start(options)
-        return next(version for version in self.versions if version.entry is start)
+    def parent(self, turn: int, sample: int, experiment: Experiment) -> Version | None:
+        """The version that a candidate was made from; None where the loop never got there."""
+        start = start_of(self.history, turn, sample, experiment) if self.history is not None else None
+        return next((version for version in self.versions if start is not None and version.entry is start), None)
 
-    def kept(self, options: Rounds) -> set[tuple[int, int]]:
+    def kept(self, experiment: Experiment) -> set[tuple[int, int]]:
         """(turn, sample) of versions that a round started from, or that a further round would start from."""
-        parents = [self.parent(turn, options) for turn in range(1, self.rounds + 2)]
+        branches = [branch * experiment.samples for branch in range(experiment.width)]
+        parents = [self.parent(turn, first, experiment) for turn in range(1, self.rounds + 2) for first in branches]
         return {(version.turn, version.sample) for version in parents if version is not None}
 
 
@@ -237,12 +234,12 @@ class _Builder:
             history = known.get(problem.name)
             places = [Place(name, model, problem.name, 0, 0)]
             for turn in range(1, experiment.turns):
-                places += [Place(name, model, problem.name, turn, sample) for sample in range(experiment.samples)]
-            versions = self._versions(places, history, experiment.astra)
-            ending = history.ending(experiment.astra, experiment.turns) if history is not None else ""
+                places += [Place(name, model, problem.name, turn, sample) for sample in range(experiment.candidates)]
+            versions = self._versions(places, history, experiment)
+            ended = ending(history, experiment) if history is not None else ""
             definition, workloads = self._definitions.get(problem.name), tuple(self._workloads.get(problem.name, ()))
             fixed = (name, model, experiment.method, problem.name, definition, workloads)
-            found.append(Trajectory(*fixed, versions=tuple(versions), history=history, ending=ending))
+            found.append(Trajectory(*fixed, versions=tuple(versions), history=history, ending=ended))
         return found
 
     def _problems(self, experiment: Experiment) -> list[Problem]:
@@ -250,19 +247,18 @@ class _Builder:
         found = problems_of(self._settings, experiment.source, *known)
         return [problem for problem in found if experiment.selects(problem.level, problem.number)]
 
-    def _versions(self, places: Sequence[Place], history: History | None, options: Rounds) -> list[Version]:
+    def _versions(self, places: Sequence[Place], history: History | None, experiment: Experiment) -> list[Version]:
         if history is None:
             return [Version(place.turn, place.sample, problem="no candidate") for place in places]
         entries = {(entry.turn, entry.attempt.sample): entry for entry in history.versions}
-        stopped = history.at_floor(options)
-        why = f"the rounds ended {history.ending(options, 0)}"
+        why = f"the rounds ended: {ending(history, experiment)}"
         first = self._evaluated(entries.get((0, 0)), history, None)
         counted = frozenset(workload.id for workload, trace in first.pairs if credited_speedup(trace) is not None)
-        wanted = reported(history) if options.evaluate == "winner" else None
+        wanted = reported(history) if experiment.astra.evaluate == "winner" else None
         found = []
         for place in places:
             entry = entries.get((place.turn, place.sample))
-            if entry is None and stopped and place.turn > history.last_turn:
+            if entry is None and place.turn > 0 and not is_asked(history, place.turn, place.sample, experiment):
                 found.append(Version(place.turn, place.sample, problem=why, missing=NOT_ASKED))
             elif entry is None:
                 found.append(Version(place.turn, place.sample, problem="no candidate"))

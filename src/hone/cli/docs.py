@@ -45,6 +45,11 @@ PAGES: dict[str, tuple[type[records.Record], str]] = {
         records.Trace,
         "The verdict on one (solution, workload), with everything needed to judge it again; `results/<run>/traces/`.",
     ),
+    "search_step": (
+        records.SearchStep,
+        "One choice of a kernel's own parameters, measured once, made by the rule `tune`; `results/<run>/searches/`.\n"
+        "Tables read it; the winner of a search is a solution like any other.",
+    ),
     "claim": (
         records.Claim,
         "What a public archive says of an answer that it holds, made by the rule `archived`; `results/<run>/claims/`.\n"
@@ -54,7 +59,8 @@ PAGES: dict[str, tuple[type[records.Record], str]] = {
         records.Selection,
         "What trainings with `kernels: selected` run for one operator, made by the rule `select`;\n"
         "`results/<run>/selected/<source>/<operator>.json`;\n"
-        "times and reasons stand in `<operator>.reasons.jsonl` beside it.",
+        "times and reasons stand in `<operator>.reasons.jsonl` beside it, and what compute-sanitizer says in\n"
+        "`<operator>.sanitized.jsonl`.",
     ),
 }
 

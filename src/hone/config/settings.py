@@ -21,6 +21,7 @@ from hone.config.judge import check_judges
 from hone.config.llm import LLM
 from hone.config.section import Section
 from hone.config.sources import KernelsSource, Source
+from hone.config.strategy import Beam, Linear, Strategy, Tuned
 from hone.config.trainings import Training, check_trainings
 from hone.core.errors import ConfigError, closest
 from hone.records import Language, Protocol, Sampling, TorchBaseline
@@ -101,6 +102,9 @@ class Experiment(Section):
     """Name of an entry of `archives`, for `archive` alone."""
     astra: Rounds = Rounds()
     """Options of the rounds, for `astra` and `astra_single` alone."""
+    strategy: Strategy = Field(Linear(), exclude_if=lambda value: value == Linear())
+    """How rounds branch, and the budget of the search: `{kind: linear}`, `{kind: beam, width: 3}`; of
+    `files`, `{kind: tuned}` searches the parameters that they declare."""
     sampling: Sampling = Sampling()
     problems: tuple[str, ...] = ()
     """Only these, as `level1/19`; empty: all problems of the levels."""
@@ -170,6 +174,33 @@ class Experiment(Section):
             able = " or ".join(name for name, team in TEAMS.items() if team.notes)
             raise ValueError(f"astra.notes needs method: {able}, not {self.method}")
         return self
+
+    @model_validator(mode="after")
+    def _strategy_fits_method(self) -> Self:
+        if isinstance(self.strategy, Tuned):
+            if self.method != "files":
+                raise ValueError(f"strategy: tuned needs method: files, not {self.method}")
+            return self
+        if self.method not in ASTRA and self.strategy != Linear():
+            raise ValueError(f"strategy: {self.strategy.kind} needs method: {' or '.join(TEAMS)}, not {self.method}")
+        if isinstance(self.strategy, Beam):
+            if not TEAMS[self.method].roles:
+                raise ValueError(
+                    f"strategy: beam has no conversation to go on with: write method: astra, not {self.method}"
+                )
+            if self.astra.start_from != Rounds().start_from:
+                raise ValueError("strategy: beam starts from the fastest versions: leave astra.start_from out")
+        return self
+
+    @property
+    def width(self) -> int:
+        """Branches of a round."""
+        return self.strategy.width if isinstance(self.strategy, Beam) else 1
+
+    @property
+    def candidates(self) -> int:
+        """Candidates of a round, or of a turn, to one problem: at most, where there is a budget."""
+        return self.width * self.samples
 
     @field_validator("problems")
     @classmethod
@@ -263,6 +294,8 @@ class Settings(Section):
             if self.protocol(name).device != self.judge.device:
                 raise ValueError(f"experiments.{name}.judge.device must be the config's: {self.judge.device}")
             self._check_rounds(name, experiment)
+            if isinstance(experiment.strategy, Tuned) and not self.protocol(name).timing:
+                raise ValueError(f"experiments.{name}: strategy: tuned needs judge.timing: true")
             self._check_archive(name, experiment, source)
             for model in experiment.models:
                 self._check_model(name, experiment.method, model)

@@ -3,6 +3,7 @@
     <store>/builds/ab/<key>/build.json, kernel.so    a folder renamed into place when it is complete
     <store>/traces/ab/<key>.json                     a file renamed into place when it is complete
     <store>/baselines/ab/<key>.json                  the same, of baselines that are timed once for all solutions
+    <store>/sanitized/ab/<key>.json                  the same, of what compute-sanitizer says of selected kernels
 
 Several processes may use one store. Everything here can be computed again, so an entry that is damaged counts as
 absent: it is reported as a warning and replaced.
@@ -20,7 +21,7 @@ from typing import TypeVar
 
 from hone.core.errors import RecordError
 from hone.core.files import disk_errors, read_record, write_bytes, write_text
-from hone.records import BaselineTimes, Build, Record, Trace
+from hone.records import BaselineTimes, Build, Record, SanitizerVerdict, Trace
 
 R = TypeVar("R", bound=Record)
 
@@ -30,7 +31,7 @@ CHECKSUM = "sha256"
 
 
 class Store:
-    """The three kinds of entries under one root folder, each found by a key of 64 hexadecimal digits."""
+    """The four kinds of entries under one root folder, each found by a key of 64 hexadecimal digits."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -50,6 +51,14 @@ class Store:
     def keep_baseline(self, key: str, times: BaselineTimes) -> None:
         """Keep a baseline's times; the later of two writers wins. Raises MachineError as `keep_trace`."""
         write_text(self._path("baselines", key), times.model_dump_json() + "\n")
+
+    def sanitized(self, key: str) -> SanitizerVerdict | None:
+        """The verdict kept under a key; absent when there is none or it cannot be read."""
+        return _read(self._path("sanitized", key), SanitizerVerdict)
+
+    def keep_sanitized(self, key: str, verdict: SanitizerVerdict) -> None:
+        """Keep a sanitizer's verdict; the later of two writers wins. Raises MachineError as `keep_trace`."""
+        write_text(self._path("sanitized", key), verdict.model_dump_json() + "\n")
 
     def build(self, key: str) -> Build | None:
         """The build kept under a key, its artifact checked against its checksum; absent when damaged."""

@@ -62,7 +62,7 @@ class ExperimentFiles:
                 if shard.turn == 0 and in_rounds:
                     continue  # the existing kernel
                 # Samples are asked in the first turn with one prompt, later each with its own.
-                yield Questions(shard, self.coder_prompts(shard), shard.records("answers"), item.samples)
+                yield Questions(shard, self.coder_prompts(shard), shard.records("answers"), item.candidates)
             if in_rounds:
                 yield from self._role_questions(experiment, model)
 
@@ -77,7 +77,8 @@ class ExperimentFiles:
             found += [(item.turns, team.notes.name, batch) for batch in batches[:-1]]
         for turn, role, batch in found:
             shard = self._paths.shard(experiment, model, turn, batch)
-            yield Questions(shard, shard.role("prompts", role), shard.role("answers", role), 1)
+            each = item.width if turn in range(1, item.turns) else 1
+            yield Questions(shard, shard.role("prompts", role), shard.role("answers", role), each)
 
     def coder_prompts(self, shard: Shard) -> str:
         """What a job asks for kernels."""

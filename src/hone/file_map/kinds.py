@@ -30,6 +30,8 @@ class Kinds:
     """All others, those that ask no model included."""
     gold: list[str]
     files: list[str]
+    tuned: list[str]
+    """Of files: their parameters are searched."""
     archived: list[str]
 
     @classmethod
@@ -54,5 +56,6 @@ class Kinds:
             not_rounds=[name for name in items if name not in rounds],
             gold=by_method["gold"],
             files=by_method["files"],
+            tuned=[name for name in by_method["files"] if items[name].strategy.kind == "tuned"],
             archived=by_method["archive"],
         )

@@ -159,6 +159,10 @@ class Paths:
         """Why it was chosen, with its times."""
         return f"{self.results}/selected/{source}/{operator}.reasons.jsonl"
 
+    def sanitized(self, source: str = "{source}", operator: str = "{operator}") -> str:
+        """What compute-sanitizer says of the kernels that would be chosen, where a GPU judges."""
+        return f"{self.results}/selected/{source}/{operator}.sanitized.jsonl"
+
     def table(self, table: str = "{table}", suffix: str = "csv") -> str:
         """A table; `md` is its twin for readers."""
         return f"{self.results}/tables/{table}.{suffix}"

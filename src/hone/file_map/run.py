@@ -32,6 +32,7 @@ class FileMap:
             "workloads": [paths.level("workloads", *level) for level in levels],
             "candidates": every("candidates", everyone),
             "solutions": every("solutions", [*kinds.files, *kinds.rounds]),
+            "searches": every("searches", kinds.tuned),
             "claims": every("claims", kinds.archived),
             "builds": every("builds", everyone),
             "traces": every("traces", kinds.not_rounds),

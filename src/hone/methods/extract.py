@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 
 from hone.config.settings import Method
 from hone.launcher import ENTRY_POINT, ENTRY_POINTS
 from hone.records import Answer, Candidate, Language, Solution
+from hone.tunables import BadDeclarationError, with_first_values
 
 ANSWER_LIMIT_BYTES = 1_000_000
 """A kernel of a megabyte is not an answer; the longest in KernelBench's released samples has some 30 kB."""
@@ -54,6 +56,13 @@ def extract(text: str, language: Language, *, typed: bool = False) -> str:
     raise NoSolution(f"no code block defines {entry_point}" if found else "no code block")
 
 
+def _untuned(source: str) -> str:
+    """With the first values of parameters that it declares; what cannot be read is a comment like any other."""
+    with suppress(BadDeclarationError):
+        return with_first_values(source)
+    return source
+
+
 def fenced_blocks(text: str) -> Iterator[tuple[str, bool]]:
     """Fenced blocks in order: content, and whether the fence was closed."""
     lines: list[str] | None = None
@@ -86,11 +95,12 @@ def candidates(
         try:
             if refusal:
                 raise NoSolution(f"unanswered: {refusal}")
+            source = extract(answer.completion.response, language, typed=answer.definition in typed)
             solution = Solution(
                 definition=answer.definition,
                 language=language,
                 entry_point=ENTRY_POINTS[language],
-                source=extract(answer.completion.response, language, typed=answer.definition in typed),
+                source=_untuned(source) if ENTRY_POINTS[language] == ENTRY_POINT else source,
             )
             solutions[solution.id] = solution
         except NoSolution as reason:

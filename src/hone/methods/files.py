@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from hone.config.settings import Experiment
+from hone.config.strategy import Tuned
 from hone.core.errors import ConfigError, closest
 from hone.records import Candidate, Definition, Solution
-from hone.sources.solution_files import SourceFile, read_file, source_files
+from hone.sources.solution_files import SourceFile, read_file, source_files, tunable_of
 
 
 def chosen_files(experiment: Experiment) -> list[SourceFile]:
@@ -19,8 +20,10 @@ def chosen_files(experiment: Experiment) -> list[SourceFile]:
 
 
 def check_files(experiment: Experiment, problems: Collection[tuple[int, int]]) -> None:
-    """Every file is readable and names a (level, number) that the source has; raises ConfigError."""
+    """Every file is readable, names a (level, number) that the source has, and can be tuned; raises ConfigError."""
     for file in chosen_files(experiment):
+        if isinstance(experiment.strategy, Tuned):
+            tunable_of(file.path)
         if (file.level, file.number) not in problems:
             problem = f"the source has no problem level{file.level}/{file.number}"
             raise ConfigError(problem, where=str(file.path), remedy="correct its line `definition:`")

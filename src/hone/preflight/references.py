@@ -10,6 +10,7 @@ from hone.analysis.paper_numbers import PaperNumbers, read_published
 from hone.config.files import read_values
 from hone.config.graphs import PublishedGraph
 from hone.config.settings import ASTRA, UNPROMPTED, Settings, load
+from hone.config.strategy import Budget
 from hone.config.trainings import OPERATORS
 from hone.core.errors import ConfigError, closest, located
 from hone.llm.names import parse_model
@@ -95,7 +96,8 @@ def _check_rounds(settings: Settings, name: str, transcript: str) -> None:
         if last is None:
             problem, remedy = f"'{transcript}' answers nothing of", rows.problems_of(experiment.source)
             raise ConfigError(f"{problem} level{level}/{number}", where=f"experiments.{name}.models", remedy=remedy)
-        if last + 1 < experiment.turns and experiment.astra.enough_share is None:
+        early = experiment.astra.enough_share is not None or experiment.strategy.budget != Budget()
+        if last + 1 < experiment.turns and not early:
             problem = f"'{transcript}' answers level{level}/{number} up to turn {last}"
             raise ConfigError(problem, where=f"experiments.{name}.turns", remedy=f"write turns: {last + 1} or less")
 

@@ -32,7 +32,15 @@ from hone.records.problem import (
     Upstream,
     Workload,
 )
-from hone.records.selection import KernelUse, OperatorShare, SelectedKernel, Selection, SelectionReason
+from hone.records.search import SearchStep
+from hone.records.selection import (
+    KernelUse,
+    OperatorShare,
+    SanitizerVerdict,
+    SelectedKernel,
+    Selection,
+    SelectionReason,
+)
 from hone.records.solution import Build, BuildStatus, Candidate, KernelResources, Solution
 from hone.records.trace import (
     WAITING,
@@ -95,6 +103,8 @@ __all__ = [
     "Protocol",
     "Record",
     "Sampling",
+    "SanitizerVerdict",
+    "SearchStep",
     "SelectedKernel",
     "Selection",
     "SelectionReason",

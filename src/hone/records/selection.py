@@ -44,6 +44,30 @@ class Selection(Versioned):
         return self
 
 
+class SanitizerVerdict(Versioned):
+    """What one tool of compute-sanitizer says of one kernel on its workloads."""
+
+    definition: str
+    solution: str
+    where: str
+    """Model name of the GPU."""
+    tool: Literal["memcheck", "racecheck", "synccheck", "initcheck"]
+    status: Literal["clean", "objects", "unknown"]
+    """`objects`: the tool counts errors or hazards, and the kernel is not selected. `unknown`: the tool could not be
+    run, or did not come to its end, which says nothing about the kernel."""
+    findings: int | None = None
+    """Errors or hazards by the tool's own count."""
+    workloads: int = 0
+    """How many ran to their end."""
+    left_out: int = 0
+    """How many are too large to be watched."""
+    detail: str = ""
+    """The first finding, or what went wrong."""
+    version: str = ""
+    """Of compute-sanitizer."""
+    seconds: float = 0.0
+
+
 class SelectionReason(Versioned):
     """Why an operator's selection is what it is on one kind of machine."""
 
@@ -62,6 +86,8 @@ class SelectionReason(Versioned):
     """The same of `solution`, measured beside it."""
     workloads: int = 0
     """Workloads behind the two."""
+    objections: tuple[str, ...] = Field((), exclude_if=lambda value: not value)
+    """Solutions that compute-sanitizer objects to, with its first finding: they are not selected."""
 
     @property
     def speedup(self) -> float | None:

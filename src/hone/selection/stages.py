@@ -6,9 +6,11 @@ again; times and reasons stand in a file of their own, for tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Any, Self
 
 from hone.config.settings import UPSTREAM
 from hone.core.errors import RecordError
@@ -17,6 +19,7 @@ from hone.records import (
     Build,
     Definition,
     Language,
+    SanitizerVerdict,
     SelectedKernel,
     Selection,
     SelectionReason,
@@ -25,11 +28,12 @@ from hone.records import (
     Trace,
     Workload,
 )
-from hone.selection.rank import LEAST_LEAD, best_solution
+from hone.selection.rank import LEAST_LEAD, Winner, best_solution
 from hone.sources.workloads import group, moved_bytes
 
 BASELINE = UPSTREAM
 """Of an operator's existing kernels the one that training loops run: the builtin."""
+OBJECTED = "compute-sanitizer objects to every solution that passed"
 VERIFIED = 3
 """Workloads on which a training compares a kernel with the reference."""
 
@@ -44,23 +48,18 @@ def select(
     *,
     output: Path,
     reasons: Path,
+    sanitized: Iterable[Path] = (),
 ) -> None:
     """Write an operator's Selection, and its SelectionReason for each kind of machine that judged a solution of it.
 
-    `operator` is the definition's title, and the files may speak of others, too. Raises RecordError when there is no
-    such definition.
+    `operator` is the definition's title, and the files may speak of others, too. `sanitized`: verdicts of
+    compute-sanitizer; a solution that it objects to is not taken. Raises RecordError when there is no such definition.
     """
-    found = [item for item in read_all(definitions, Definition) if item.title == operator]
-    if len(found) != 1:
-        raise RecordError(f"{len(found)} definitions are called '{operator}'", where=str(output))
-    (item,) = found
-    sized = group(read_all(workloads, Workload)).get(item.name, [])
-    kernels = [solution for solution in read_all(solutions, Solution) if solution.definition == item.name]
-    judged = [trace for trace in read_all(traces, Trace) if trace.definition == item.name]
-    compiled = {build.solution: build for build in read_all(builds, Build)}
-    places = sorted({trace.environment.device for trace in judged}) or [""]
-    why = [_selection_reason(item, sized, kernels, judged, where) for where in places]
-    known = {solution.id: solution for solution in kernels}
+    given = Given.read(operator, definitions, workloads, solutions, traces, builds, where=output)
+    item, sized, compiled = given.definition, given.workloads, given.builds
+    objections = objections_of(read_all(sanitized, SanitizerVerdict))
+    why = [_selection_reason(given, where, objections) for where in given.places or [""]]
+    known = {solution.id: solution for solution in given.solutions}
     chosen = tuple(
         _selected(reason.where, known[reason.solution], compiled) for reason in why if reason.used == "selected"
     )
@@ -73,6 +72,64 @@ def select(
     write_records(reasons, why)
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a selection is made from: the records of one operator."""
+
+    definition: Definition
+    workloads: Sequence[Workload]
+    solutions: Sequence[Solution]
+    traces: Sequence[Trace]
+    builds: Mapping[str, Build]
+    """By solution, those of others included."""
+
+    @classmethod
+    def read(
+        cls, operator: str, definitions: Iterable[Path], workloads: Iterable[Path], solutions: Iterable[Path],
+        traces: Iterable[Path], builds: Iterable[Path], *, where: Path,
+    ) -> Self:  # fmt: skip
+        """Those of the definition with this title; raises RecordError, which names `where`, unless there is one."""
+        found = [item for item in read_all(definitions, Definition) if item.title == operator]
+        if len(found) != 1:
+            raise RecordError(f"{len(found)} definitions are called '{operator}'", where=str(where))
+        (item,) = found
+        return cls(
+            item,
+            group(read_all(workloads, Workload)).get(item.name, []),
+            [solution for solution in read_all(solutions, Solution) if solution.definition == item.name],
+            [trace for trace in read_all(traces, Trace) if trace.definition == item.name],
+            {build.solution: build for build in read_all(builds, Build)},
+        )
+
+    @property
+    def places(self) -> list[str]:
+        """Kinds of machines that judged a solution."""
+        return sorted({trace.environment.device for trace in self.traces})
+
+    @property
+    def written(self) -> list[Solution]:
+        """All but the builtin."""
+        return [item for item in self.solutions if item.source != self.definition.kernels.get(BASELINE)]
+
+    def here(self, where: str) -> list[Trace]:
+        """Verdicts of one kind of machine."""
+        return [trace for trace in self.traces if trace.environment.device == where]
+
+    def winner(self, where: str, without: Collection[str] = ()) -> Winner | None:
+        """The fastest solution on one kind of machine; `without`: ids that must not be taken."""
+        allowed = [item for item in self.written if item.id not in without]
+        return best_solution(self.definition, self.workloads, allowed, self.here(where), BASELINE)
+
+
+def objections_of(verdicts: Iterable[SanitizerVerdict]) -> dict[str, str]:
+    """Solution that compute-sanitizer objects to -> the first tool that does, and what it found."""
+    found: dict[str, str] = {}
+    for item in verdicts:
+        if item.status == "objects":
+            found.setdefault(item.solution, f"{item.tool}: {item.detail}")
+    return found
+
+
 def verification_workloads(item: Definition, workloads: Sequence[Workload]) -> tuple[Workload, ...]:
     """The smallest of each data type, and further small ones up to VERIFIED; held-out ones are as good as others."""
     ordered = sorted(workloads, key=lambda workload: (moved_bytes(item, workload), workload.name))
@@ -81,16 +138,19 @@ def verification_workloads(item: Definition, workloads: Sequence[Workload]) -> t
     return tuple([*first, *rest][: max(VERIFIED, len(first))])
 
 
-def _selection_reason(
-    item: Definition, workloads: Sequence[Workload], solutions: Sequence[Solution], traces: Sequence[Trace], where: str
-) -> SelectionReason:
+def _selection_reason(given: Given, where: str, objections: Mapping[str, str]) -> SelectionReason:
     """The choice on one kind of machine."""
-    here = [trace for trace in traces if trace.environment.device == where]
-    written = [solution for solution in solutions if solution.source != item.kernels.get(BASELINE)]
-    winner = best_solution(item, workloads, written, here, BASELINE)
-    common = {"operator": item.title, "definition": item.name, "where": where}
+    item, here = given.definition, given.here(where)
+    known = {trace.solution for trace in here}
+    objected = {key: said for key, said in objections.items() if key in known}
+    winner = given.winner(where, objected)
+    common: dict[str, Any] = {
+        "operator": item.title, "definition": item.name, "where": where,
+        "objections": tuple(f"{key[:12]}: {said}" for key, said in sorted(objected.items())),
+    }  # fmt: skip
     if winner is None:
-        return SelectionReason(**common, used="builtin", reason=_nothing_passed(written, here))
+        reason = OBJECTED if objected else _nothing_passed(given.written, here)
+        return SelectionReason(**common, used="builtin", reason=reason)
     figures = {
         "solution": winner.solution.id, "workloads": len(winner.times),
         "baseline_us": 1e3 * geometric_mean(time.baselines[BASELINE].latency_ms for time in winner.times),
@@ -116,7 +176,7 @@ def _nothing_passed(written: Sequence[Solution], traces: Sequence[Trace]) -> str
     return f"none of {len(ids)} solutions passed all workloads with a sound time"
 
 
-def _selected(where: str, solution: Solution, builds: dict[str, Build]) -> SelectedKernel:
+def _selected(where: str, solution: Solution, builds: Mapping[str, Build]) -> SelectedKernel:
     build = builds.get(solution.id)
     if build is None or build.artifact is None:
         raise RecordError("has verdicts, and no shared object", where=f"solution {solution.id[:12]}")

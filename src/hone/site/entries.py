@@ -55,14 +55,15 @@ def _single(site: SiteRun) -> Iterator[Entry]:
 
 def _rounds(site: SiteRun, trajectory: Trajectory) -> Iterator[Entry]:
     """Every version of an existing kernel; version 0 is that kernel itself."""
-    options = site.settings.experiments[trajectory.experiment].astra
-    kept = trajectory.kept(options)
+    experiment = site.settings.experiments[trajectory.experiment]
+    kept = trajectory.kept(experiment)
     definition = trajectory.definition
     for version in trajectory.versions:
         if version.missing == NOT_ASKED and version.solution is None:
             continue
         place = _place(trajectory, version.turn, version.sample)
-        parent = trajectory.parent(version.turn, options) if version.entry is not None else None
+        made = version.entry is not None
+        parent = trajectory.parent(version.turn, version.sample, experiment) if made else None
         level = int(trajectory.problem.split("/")[1].removeprefix("level"))
         fixed = {
             "method": trajectory.method,

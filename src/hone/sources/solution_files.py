@@ -9,15 +9,20 @@ suffixes, are left out. Its leading comment lines (`//` or `#`) hold `definition
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from hone.core.errors import ConfigError, closest
 from hone.launcher import ENTRY_POINTS
 from hone.records import Language, Solution, Status
+from hone.tunables import BadDeclarationError, Tunable, declared, with_first_values
 
 SUFFIXES = {".triton.py": Language.TRITON, ".cu": Language.CUDA, ".cpp": Language.CPP, ".py": Language.PYTHON}
 """In the order in which they are tried: a Triton file's name ends in .py as well."""
+TUNED = (Language.CPP, Language.CUDA)
+"""Languages whose sources may declare parameters."""
 COMMENTS = {Language.TRITON: "#", Language.PYTHON: "#", Language.CUDA: "//", Language.CPP: "//"}
 PAIR = re.compile(r"([a-z][a-z_]*):\s*(.+)")
 DEFINITION = re.compile(r"(?P<source>[^/\s]+)/level(?P<level>\d+)/(?P<number>\d+)_\S+")
@@ -68,15 +73,47 @@ def statuses(expected: str) -> list[str]:
 
 
 def read_source(path: Path) -> tuple[Language, str]:
-    """A file's language, by its name, and its text; raises ConfigError for another suffix and for what is not text."""
+    """A file's language, by its name, and its text, with the first values of parameters that it declares.
+
+    Raises ConfigError for another suffix, for what is not text, and for a declaration that cannot be read.
+    """
     language = language_of(path)
     if language is None:
         raise ConfigError(f"the name ends in none of {', '.join(SUFFIXES)}", where=str(path))
+    text = _text(path)
+    if language not in TUNED:
+        return language, text
+    with _declarations_of(path):
+        return language, with_first_values(text)
+
+
+def tunable_of(path: Path) -> Tunable:
+    """The parameters that a file declares; raises ConfigError where it declares none, or they cannot be read."""
+    found = None
+    if language_of(path) in TUNED:
+        with _declarations_of(path):
+            found = declared(_text(path))
+    if found is None:
+        remedy = "write `// tune: BLOCK in 64, 128` above the code of a .cu or .cpp that uses BLOCK"
+        raise ConfigError("declares no parameters", where=str(path), remedy=remedy)
+    return found
+
+
+def _text(path: Path) -> str:
     try:
-        return language, path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         remedy = "a solution is a text file with a kernel's source"
         raise ConfigError(f"cannot read: {error}", where=str(path), remedy=remedy) from None
+
+
+@contextmanager
+def _declarations_of(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except BadDeclarationError as error:
+        remedy = "docs/tuning.md shows how parameters are declared"
+        raise ConfigError(f"its parameters cannot be read: {error}", where=str(path), remedy=remedy) from None
 
 
 def read_file(path: Path) -> SourceFile:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from hone.config.settings import ASTRA, Settings
+from hone.config.strategy import Tuned
 from hone.config.trainings import TrainingKey
 from hone.file_map import FileMap, Kinds, Questions, Shard
 from hone.llm.ledger import Ledger
@@ -162,13 +163,14 @@ def _expected_solutions(files: FileMap, shard: Shard, reader: Reader) -> Counter
     settings, item = files.settings, files.settings.experiments[shard.experiment]
     if item.files is not None:  # which job a file belongs to is known once they are read
         first = shard.batch == settings.batches(shard.experiment)[0]
-        return Counter({"": len(source_files(Path(item.files)))} if first else {})
+        searches = item.strategy.repeats if isinstance(item.strategy, Tuned) else 1
+        return Counter({"": searches * len(source_files(Path(item.files)))} if first else {})
     if item.archive is not None:  # before the archive is read, one answer to each problem is a guess
         published = reader.rows(files.paths.archive(item.archive), ArchivedView)
         if published is not None:
             return _published(settings, shard, published)
     existing = item.method in ASTRA and shard.turn == 0
-    samples = 1 if existing else item.samples
+    samples = 1 if existing else item.candidates
     return Counter(dict.fromkeys(_problems(files, shard.experiment, shard.batch, reader), samples))
 
 

@@ -10,7 +10,9 @@ from hone.analysis.astra import ALL, Astra, Outcome
 from hone.analysis.context import Cells
 from hone.analysis.metrics import geometric_mean, geometric_mean_interval
 from hone.analysis.render import number
+from hone.analysis.search import strategy_name
 from hone.config.settings import Experiment, Rounds
+from hone.config.strategy import Linear
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
@@ -45,8 +47,10 @@ class Row(TableRow):
     """Kernels behind the row."""
     start_from: str = ""
     """What a round starts from: the `last` version, or the `best` so far."""
+    strategy: str
+    """How rounds branch: `linear`, or `beam` and its width."""
     samples: int
-    """Answers per problem."""
+    """Answers per problem; of a beam, to each branch."""
     stop_at_floor_share: float = EMPTY
     """A kernel is done when the floor is this share of its best time."""
     roofline: bool
@@ -71,7 +75,8 @@ class Pair(NamedTuple):
 
 def options_of(experiment: Experiment) -> dict[str, Any]:
     """All options that the ablation compares, by name."""
-    return _of_loop(experiment.astra) | {"samples": experiment.samples, "rounds": experiment.turns - 1}
+    fixed = {"samples": experiment.samples, "rounds": experiment.turns - 1}
+    return {"strategy": strategy_name(experiment), **_of_loop(experiment.astra), **fixed}
 
 
 def rows(run: Run) -> list[Row]:
@@ -104,7 +109,8 @@ def _reference(astra: Astra, run: Pair, runs: Sequence[Pair]) -> Pair:
 
 
 def _is_plain(experiment: Experiment) -> bool:
-    return _of_loop(experiment.astra) == _of_loop(Rounds()) and experiment.samples == 1
+    plain = _of_loop(experiment.astra) == _of_loop(Rounds()) and experiment.samples == 1
+    return plain and experiment.strategy == Linear()
 
 
 def _of_loop(options: Rounds) -> dict[str, Any]:

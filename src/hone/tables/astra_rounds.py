@@ -9,7 +9,7 @@ from hone.analysis.astra import Astra, Outcome
 from hone.analysis.metrics import geometric_mean, geometric_mean_interval
 from hone.analysis.trajectories import Version
 from hone.config.settings import UPSTREAM
-from hone.methods.astra.history import ALL_ROUNDS
+from hone.methods.astra.strategy import ALL_ROUNDS
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
@@ -60,7 +60,7 @@ def rows(run: Run) -> list[Row]:
     found: list[Row] = []
     for outcome in run.astra.outcomes:
         trajectory = outcome.trajectory
-        kept = trajectory.kept(run.context.settings.experiments[trajectory.experiment].astra)
+        kept = trajectory.kept(run.context.settings.experiments[trajectory.experiment])
         found += [
             _row(run.astra, outcome, version, (version.turn, version.sample) in kept) for version in trajectory.versions
         ]

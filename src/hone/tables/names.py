@@ -16,6 +16,7 @@ NAMES = (
     "astra_shapes",
     "astra_ablation",
     "astra_rounds",
+    "search_budget",
     "salient_breakdown",
     "salient_ladder",
     "salient_threads",

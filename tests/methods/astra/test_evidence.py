@@ -77,20 +77,20 @@ def test_every_failure_is_told_once_with_its_workloads(history, status):
 
 def test_an_answer_without_code_is_told(history):
     found = history(OLD, (1, 0, "no code block"))
-    assert "The answer held no usable code: no code block." in evidence(found, Rounds())
+    assert "The answer held no usable code: no code block." in evidence(found, found.start(Rounds()), Rounds())
 
 
 def test_a_revert_tells_of_both_versions(history):
     found = history(OLD, (1, 0, (0.5, 0.5)), (2, 0, (0.8, 0.8)))
-    text = evidence(found, Rounds(start_from="best"))
+    text = evidence(found, found.best, Rounds())
     assert text.index("### Measurements of version 1") < text.index("### Measurements of version 2")
     assert "Version 2 passed at a speedup of 1.250; the best so far is 2.000." in text
-    assert "### Measurements of version 1" not in evidence(found, Rounds())
+    assert "### Measurements of version 1" not in evidence(found, found.start(Rounds()), Rounds())
 
 
 def test_the_overview_has_every_version_and_where_the_next_round_starts(history):
     found = history(OLD, (1, 0, (0.5, 0.5)), (1, 1, (0.4, Status.WRONG_VALUE)), (2, 0, "no code block"))
-    lines = [line for line in overview(found, Rounds(start_from="best")).splitlines() if line.startswith("| version ")]
+    lines = [line for line in overview(found, found.best, Rounds()).splitlines() if line.startswith("| version ")]
     assert len(lines) == 1 + len(found.versions)
     assert "| version 1 | passed | 2.000 | - | yes |" in lines
     assert "| version 1, candidate 2 | 1 of 2 workloads passed (wrong_value) | - | - |  |" in lines
@@ -99,7 +99,8 @@ def test_the_overview_has_every_version_and_where_the_next_round_starts(history)
 
 def test_equal_records_give_equal_text(history):
     rows = (OLD, (1, 0, (0.5, Status.TIMEOUT)))
-    assert evidence(history(*rows), Rounds()) == evidence(history(*rows), Rounds())
+    one, other = history(*rows), history(*rows)
+    assert evidence(one, one.start(Rounds()), Rounds()) == evidence(other, other.start(Rounds()), Rounds())
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 7, 12, 30, 101])
@@ -159,14 +160,14 @@ def test_no_gain_is_promised_below_the_floor(history):
 
 def test_the_overview_has_the_gain_that_is_left(history):
     found = history(OLD, (1, 0, (0.5, 0.125)), floor_ms=0.1, device=H200)
-    last = overview(found, STEERED).splitlines()[-1]
+    last = overview(found, found.start(STEERED), STEERED).splitlines()[-1]
     assert "| 40% | 2.50 | " in last
 
 
 @pytest.mark.parametrize("device", [H200, "cpu"])
 def test_without_the_option_and_without_a_known_gpu_nothing_of_it_is_said(history, device):
     found = history(OLD, (1, 0, (0.5, 0.25)), floor_ms=0.1, device=device)
-    assert "possible gain" not in evidence(found, Rounds()) + overview(found, Rounds())
+    assert "possible gain" not in evidence(found, found.best, Rounds()) + overview(found, found.best, Rounds())
     if device == "cpu":
         text = describe(found, found.versions[1], STEERED)
         assert "nothing left to win" not in text

@@ -57,6 +57,16 @@ LOCAL = {"k": {"kind": "local", "path": "p", "levels": {1: 3}}}
         ({"astra": {"start_form": "best"}}, "did you mean 'start_from'?"),
         ({"method": "one_shot", "turns": 1, "astra": {"start_from": "best"}}, "astra: needs method: astra"),
         ({"feedback": ["execution"]}, "feedback needs method: refine"),
+        ({"strategy": {"kind": "beam"}}, "experiments.a.strategy"),
+        ({"strategy": {"kind": "beam", "width": 1}}, "experiments.a.strategy"),
+        ({"strategy": {"kind": "bean", "width": 3}}, "experiments.a.strategy"),
+        ({"strategy": {"kind": "linear", "width": 3}}, "experiments.a.strategy"),
+        ({"strategy": {"kind": "beam", "width": 3}, "method": "astra_single"}, "beam has no conversation"),
+        ({"strategy": {"kind": "beam", "width": 3}, "astra": {"start_from": "best"}}, "leave astra.start_from out"),
+        (
+            {"strategy": {"kind": "beam", "width": 3}, "method": "one_shot", "turns": 1},
+            "strategy: beam needs method: astra",
+        ),
     ],
 )
 def test_a_wrong_option_is_named(changes, words):

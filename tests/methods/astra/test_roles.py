@@ -7,6 +7,7 @@ import pytest
 from hone.config.settings import Experiment
 from hone.core.errors import ConfigError
 from hone.methods.astra.roles import CODING, TESTING, RoleAnswer, RoleRenderer
+from hone.methods.astra.strategy import round_of
 from hone.methods.templates import Templates
 from hone.records import Answer, Completion, Definition, LLMRequest, Message, Sampling, Status, Usage
 from tests.methods.astra.conftest import UPSTREAM, workload
@@ -28,13 +29,18 @@ def renderer(method="astra", **changes):
     return RoleRenderer("e", Experiment.model_validate(values), PROMPTS, GPUS)
 
 
+def first_branch(found, item):
+    return round_of(found, item)[0]
+
+
 def text(prompt):
     return prompt.messages[-1].content
 
 
 def ask(role, found, turn=2, **changes):
     told = {"plans": [], "notes": [], **TOLD[role]}
-    return renderer(**changes).role(role, found, VISIBLE, turn, **told)
+    asking = renderer(**changes)
+    return asking.role(role, found, first_branch(found, asking.experiment), VISIBLE, turn, **told)
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -80,7 +86,10 @@ def test_the_coder_gets_source_plan_rules_and_failures(history):
 def test_the_planner_gets_analysis_earlier_plans_and_notes(history):
     plans = [RoleAnswer(definition="tiny/level1/1_Bias", turn=1, text="Vectorise it.")]
     notes = [RoleAnswer(definition="tiny/level1/9_Other", turn=6, text="Vectors pay.")]
-    shown = text(renderer().role("planning", history(OLD, NEW), VISIBLE, 2, analysis="Slow.", plans=plans, notes=notes))
+    found, asking = history(OLD, NEW), renderer()
+    branch = first_branch(found, asking.experiment)
+    told = {"analysis": "Slow.", "plans": plans, "notes": notes}
+    shown = text(asking.role("planning", found, branch, VISIBLE, 2, **told))
     for words in ("Slow.", "Vectorise it.", "### Round 1", "Vectors pay.", "9_Other", "2.828"):
         assert words in shown
     assert "What other kernels taught" not in text(ask("planning", history(OLD, NEW)))
@@ -99,7 +108,8 @@ def test_the_first_question_is_for_the_suite(kernel, method):
 def test_the_conversation_stays_whole_and_ends_with_the_same_evidence(history):
     found = history(OLD, NEW)
     before = (Message(role="user", content="first"), Message(role="assistant", content="tests"))
-    prompt = renderer("astra_single", samples=2).converse(found, VISIBLE, 2, before)
+    asking = renderer("astra_single", samples=2)
+    prompt = asking.converse(found, first_branch(found, asking.experiment), VISIBLE, 2, before)
     assert prompt.messages[:2] == before
     assert (prompt.role, prompt.samples) == ("single", (0, 1))
     team = text(ask("planning", found))
@@ -137,7 +147,9 @@ def test_hardware_facts_only_when_asked_for(history):
 
 
 def test_what_models_said_is_not_read_as_a_template(history):
-    prompt = renderer().role(CODING, history(OLD, NEW), VISIBLE, 2, plan="{{ definition.reference }} {% raw %}")
+    plan = "{{ definition.reference }} {% raw %}"
+    found, asking = history(OLD, NEW), renderer()
+    prompt = asking.role(CODING, found, first_branch(found, asking.experiment), VISIBLE, 2, plan=plan)
     assert "{{ definition.reference }} {% raw %}" in text(prompt)
 
 

@@ -11,7 +11,7 @@ from hone.methods.astra.roles import RoleAnswer, RoleRenderer
 from hone.teams import TEAMS, Role, Team
 from tests.methods.astra.conftest import workload
 from tests.methods.astra.test_options import settings
-from tests.methods.astra.test_roles import GPUS, NEW, OLD, PROMPTS
+from tests.methods.astra.test_roles import GPUS, NEW, OLD, PROMPTS, first_branch
 
 
 @pytest.mark.parametrize("team", TEAMS.values(), ids=TEAMS)
@@ -68,6 +68,7 @@ def test_a_new_team_s_roles_are_told_by_their_own_names(critics, history):
     item = Experiment.model_validate(values).model_copy(update={"method": "critics"})
     renderer, visible = RoleRenderer("e", item, critics, GPUS), [workload(64, 8)]
     words = [RoleAnswer(definition="tiny/level1/1_Bias", turn=1, text="Too slow.")]
-    prompt = renderer.role("critic", history(OLD, NEW), visible, 2, words=words)
+    given = (history(OLD, NEW), first_branch(history(OLD, NEW), item), visible, 2)
+    prompt = renderer.role("critic", *given, words=words)
     assert prompt.messages[-1].content == "Criticise version 1. You said: Too slow."
-    assert "Be bold." in renderer.role("coding", history(OLD, NEW), visible, 2, plan="Be bold.").messages[-1].content
+    assert "Be bold." in renderer.role("coding", *given, plan="Be bold.").messages[-1].content

@@ -35,11 +35,11 @@ STEERING = (
 CLOCKS = {True: "device time with a cold L2 cache", False: "wall time of a call"}
 
 
-def evidence(history: History, options: Rounds) -> str:
+def evidence(history: History, start: Version, options: Rounds) -> str:
     """Everything that the next round is told: the version that it starts from, and what the last round gave."""
-    start, last = history.start(options), history.chosen(history.last_turn)
+    last = history.chosen(history.last_turn)
     parts = [describe(history, start, options)]
-    if last is not start:
+    if last.turn != start.turn:
         parts += [
             f"The last round did not become the starting point. {_verdict(history, last)}",
             describe(history, last, options),
@@ -156,11 +156,10 @@ def counters(traces: Iterable[Trace]) -> str:
     return "Hardware counters:\n\n" + table(("counter", "value"), rows) if rows else NO_COUNTERS
 
 
-def overview(history: History, options: Rounds) -> str:
+def overview(history: History, start: Version, options: Rounds) -> str:
     """All rounds so far in one table."""
     gains = ("possible gain",) if options.roofline else ()
     head = ("version", "outcome", "speedup over the existing kernel", "share of the floor", *gains, "started from next")
-    start = history.start(options)
     rows = []
     for version in history.versions:
         speedup, share = history.speedup(version), history.floor_share(version, options)

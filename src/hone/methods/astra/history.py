@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pydantic import Field
@@ -18,7 +18,6 @@ from hone.records import Build, Candidate, Definition, Solution, Trace, Versione
 from hone.selection.rank import credited_speedup, fastest, mean_speedup
 from hone.sources.workloads import moved_bytes
 
-ALL_ROUNDS = "all rounds were asked"
 JUDGES_BOUND = Rounds()
 """Without other options the floor is the judge's own bound."""
 
@@ -100,6 +99,10 @@ class History:
         build = self.versions[0].build
         return build.target if build is not None else ""
 
+    def before(self, turn: int) -> History:
+        """As it was before a round."""
+        return replace(self, versions=tuple(version for version in self.versions if version.turn < turn))
+
     def of_turn(self, turn: int) -> list[Version]:
         """A round's candidates."""
         return [version for version in self.versions if version.turn == turn]
@@ -160,6 +163,17 @@ class History:
         """The fastest version whose suite passed wholly, the earliest of equals; else the existing kernel."""
         return fastest(self.versions, self.speedup) or self.versions[0]
 
+    def fastest(self, number: int) -> list[Version]:
+        """The fastest versions whose suite passed wholly, the fastest first, of equal kernels the first.
+
+        The existing kernel is one of them, if it passes.
+        """
+        passed = [(value, version) for version in self.versions if (value := self.speedup(version)) is not None]
+        distinct: dict[str | None, Version] = {}
+        for _, version in sorted(passed, key=lambda pair: -pair[0]):
+            distinct.setdefault(version.attempt.solution, version)
+        return list(distinct.values())[:number]
+
     def start(self, options: Rounds) -> Version:
         """The version that the next round starts from."""
         if options.start_from == "best":
@@ -172,13 +186,6 @@ class History:
         enough = options.enough_share
         share = None if enough is None else self.floor_share(self.best, options)
         return enough is not None and share is not None and share >= enough
-
-    def ending(self, options: Rounds, turns: int) -> str:
-        """Why no round comes after the last one that there is, of an experiment of so many turns."""
-        if self.at_floor(options):
-            share = self.floor_share(self.best, options)
-            return f"at the floor: the least time is {share:.0%} of that of {self.best.label}"
-        return ALL_ROUNDS if self.last_turn >= turns - 1 else "not all rounds are there"
 
 
 def histories(

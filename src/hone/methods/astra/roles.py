@@ -16,7 +16,8 @@ from hone.config.settings import UPSTREAM, Experiment
 from hone.core.errors import ConfigError
 from hone.machine.hardware import gpu
 from hone.methods.astra.evidence import evidence, failures, overview
-from hone.methods.astra.history import History
+from hone.methods.astra.history import History, Version
+from hone.methods.astra.strategy import Branch
 from hone.methods.astra.suite import MOST_WORKLOADS, Limits
 from hone.methods.feedback import cut
 from hone.methods.hardware import facts
@@ -36,13 +37,20 @@ class RoleAnswer(Record):
     definition: str
     turn: int
     text: str
+    sample: int = 0
+    """Branch of the round."""
 
     @classmethod
     def of(cls, answers: Iterable[Answer]) -> list[RoleAnswer]:
-        """The answers by definition and turn, each cut to what a prompt has room for."""
-        ordered = sorted(answers, key=lambda answer: (answer.definition, answer.turn))
+        """The answers by definition, turn and branch, each cut to what a prompt has room for."""
+        ordered = sorted(answers, key=lambda answer: (answer.definition, answer.turn, answer.sample))
         return [
-            cls(definition=answer.definition, turn=answer.turn, text=cut(answer.completion.response))
+            cls(
+                definition=answer.definition,
+                turn=answer.turn,
+                sample=answer.sample,
+                text=cut(answer.completion.response),
+            )
             for answer in ordered
         ]
 
@@ -87,21 +95,23 @@ class RoleRenderer:
         return self._prompt(definition, self.team.first, 0, (0,), self._message(TESTING, context))
 
     def role(
-        self, role: str, history: History, visible: Sequence[Workload], turn: int, **said: str | Sequence[RoleAnswer]
-    ) -> Prompt:
-        """One role's prompt of a round; `said` is what it is told of the others, by the names of its template.
+        self, role: str, history: History, branch: Branch, visible: Sequence[Workload], turn: int,
+        **said: str | Sequence[RoleAnswer],
+    ) -> Prompt:  # fmt: skip
+        """One role's prompt for a branch of a round; `said` is what it is told of the others, by its template's names.
 
-        The coder is asked for all candidates of the round, every other role once.
+        The coder is asked for all candidates of the branch, every other role once.
         """
-        samples = tuple(range(self.experiment.samples)) if role == self.team.coder else (0,)
-        context = {**self._of_round(history, visible, turn), **said}
+        samples = branch.samples if role == self.team.coder else (branch.number,)
+        context = {**self._of_round(history, branch.start, visible, turn), **said}
         return self._prompt(history.definition, role, turn, samples, self._message(role, context))
 
-    def converse(self, history: History, visible: Sequence[Workload], turn: int, before: Sequence[Message]) -> Prompt:
+    def converse(
+        self, history: History, branch: Branch, visible: Sequence[Workload], turn: int, before: Sequence[Message]
+    ) -> Prompt:
         """The single agent's next prompt: its conversation so far, its last answer included, and the new evidence."""
-        message = self._message(CODING, self._of_round(history, visible, turn))
-        samples = tuple(range(self.experiment.samples))
-        return self._prompt(history.definition, self.team.coder, turn, samples, *before, message)
+        message = self._message(CODING, self._of_round(history, branch.start, visible, turn))
+        return self._prompt(history.definition, self.team.coder, turn, branch.samples, *before, message)
 
     def _base(self, definition: Definition, visible: Sequence[Workload], turn: int) -> dict[str, Any]:
         language = self.experiment.language
@@ -120,9 +130,7 @@ class RoleRenderer:
             "round": turn,
         }
 
-    def _of_round(self, history: History, visible: Sequence[Workload], turn: int) -> dict[str, Any]:
-        options = self.experiment.astra
-        start = history.start(options)
+    def _of_round(self, history: History, start: Version, visible: Sequence[Workload], turn: int) -> dict[str, Any]:
         assert start.solution is not None, "a round starts from code"
         return {
             **self._base(history.definition, visible, turn),
@@ -130,8 +138,8 @@ class RoleRenderer:
             "source": start.solution.source,
             "target": history.target,
             "failures": failures(history, start),
-            "evidence": evidence(history, options),
-            "overview": overview(history, options),
+            "evidence": evidence(history, start, self.experiment.astra),
+            "overview": overview(history, start, self.experiment.astra),
         }
 
     def _message(self, template: str, context: dict[str, Any]) -> Message:

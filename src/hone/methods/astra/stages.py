@@ -19,6 +19,7 @@ from hone.machine.hardware import GPUS
 from hone.methods import extract as extraction
 from hone.methods.astra.history import Attempt, History, attempts_of, histories
 from hone.methods.astra.roles import RoleAnswer, RoleRenderer, require_kernel
+from hone.methods.astra.strategy import Branch, round_of
 from hone.methods.astra.suite import make_suite
 from hone.methods.render import selected
 from hone.methods.templates import PROMPTS
@@ -133,18 +134,22 @@ def ask_role(
     known = _histories(before, definitions)
     team = TEAMS[experiment.method]
     asked = team.asked[role]
-    going = list(known.values()) if asked is team.notes else _going(known, experiment, turn, before)
+    if asked is team.notes:
+        going = [(item, Branch(0, item.start(experiment.astra), (0,))) for item in known.values()]
+    else:
+        going = _going(known, experiment, turn, before)
     said = {name: RoleAnswer.of(read_all(files, Answer)) for name, files in others.items()}
-    now = {name: {answer.definition: answer.text for answer in said[name]} for name in asked.told}
+    now = {name: {(answer.definition, answer.sample): answer.text for answer in said[name]} for name in asked.told}
     of_others = {name: said[name] for name in asked.told_of_others}
     prompts = []
-    for history in going:
+    for history, branch in going:
         kernel = history.definition.name
-        texts = {name: found[kernel] for name, found in now.items() if kernel in found}
+        place = kernel, branch.number
+        texts = {name: found[place] for name, found in now.items() if place in found}
         if len(texts) < len(now):
             continue  # the roles before were not asked about it
         earlier = {name: [each for each in said[name] if each.definition == kernel] for name in asked.told_before}
-        prompts.append(renderer.role(role, history, given[kernel], turn, **texts, **earlier, **of_others))
+        prompts.append(renderer.role(role, history, branch, given[kernel], turn, **texts, **earlier, **of_others))
     write_records(output, prompts)
 
 
@@ -161,10 +166,10 @@ def converse(
     asked = {item.definition: item.messages for item in read_records(prompts, Prompt)}
     said = {(item.definition, item.sample): item.completion.response for item in read_records(answers, Answer)}
     found = []
-    for history in _going(_histories(before, definitions), experiment, turn, before):
+    for history, branch in _going(_histories(before, definitions), experiment, turn, before):
         kernel, sample = history.definition.name, history.chosen(turn - 1).attempt.sample
         talk = [*asked[kernel], Message(role="assistant", content=said[kernel, sample])]
-        found.append(renderer.converse(history, given[kernel], turn, talk))
+        found.append(renderer.converse(history, branch, given[kernel], turn, talk))
     write_records(output, found)
 
 
@@ -199,14 +204,21 @@ def _histories(before: EarlierTurns, definitions: Iterable[Path]) -> dict[str, H
     )
 
 
-def _going(known: dict[str, History], experiment: Experiment, turn: int, before: EarlierTurns) -> list[History]:
-    """The kernels that have a round `turn`: one that stopped before, or whose versions have no verdict, has none."""
-    asked = [
-        history
-        for history in known.values()
-        if history.last_turn == turn - 1 and not history.at_floor(experiment.astra)
+def _going(
+    known: dict[str, History], experiment: Experiment, turn: int, before: EarlierTurns
+) -> list[tuple[History, Branch]]:
+    """The kernels that have a round `turn`, once for each of its branches.
+
+    One that stopped before, or whose versions have no verdict, has none.
+    """
+    rounds = [(item, round_of(item, experiment)) for item in known.values() if item.last_turn == turn - 1]
+    asked = [item for item, branches in rounds if branches]
+    going = [
+        (item, branch)
+        for item, branches in rounds
+        for branch in branches
+        if any(map(item.resolved, item.of_turn(turn - 1)))
     ]
-    going = [item for item in asked if any(map(item.resolved, item.of_turn(turn - 1)))]
     if asked and not going:
         detail = next((trace.detail for version in asked[0].versions[-1:] for trace in version.traces.values()), "")
         problem = f"no kernel of turn {turn - 1} has a verdict, so nothing can be fed back: {detail}"

@@ -1,4 +1,4 @@
-"""What compute-sanitizer watches: `python -m studies.operators.sanitize_child REQUEST REPORT`.
+"""What compute-sanitizer watches: `python -m hone.sanitizer.child REQUEST REPORT`.
 
 Launches a kernel once on each workload. Inputs are made on the CPU and reach the GPU by copies, and outputs are left as
 they were allocated, so that no kernel but the one in question writes or reads memory there. Request: `artifact`,
@@ -18,7 +18,7 @@ import torch
 
 from hone.core.files import write_text
 from hone.records import Definition, Workload
-from studies.operators.upstream_child import WorkloadRun
+from hone.sanitizer.calls import WorkloadCalls
 
 
 def main(request: Path, report: Path) -> None:
@@ -26,17 +26,17 @@ def main(request: Path, report: Path) -> None:
     asked = json.loads(request.read_text(encoding="utf-8"))
     definition = Definition.model_validate(asked["definition"])
     if definition.parameters:
-        raise ValueError("a kernel that takes a model's parameters cannot be run here")  # WorkloadRun passes none
+        raise ValueError("a kernel that takes a model's parameters cannot be run here")  # WorkloadCalls passes none
     library = ctypes.CDLL(asked["artifact"])
     finished: list[str] = []
     for record in asked["workloads"]:
         workload = Workload.model_validate(record)
-        launch(library, WorkloadRun(definition, workload, "cpu"), asked["device"])
+        launch(library, WorkloadCalls(definition, workload, "cpu"), asked["device"])
         finished.append(workload.name)
         write_text(report, json.dumps({"finished": finished}))  # whole or not at all: the next kernel may crash
 
 
-def launch(library: ctypes.CDLL, run: WorkloadRun, device: str) -> None:
+def launch(library: ctypes.CDLL, run: WorkloadCalls, device: str) -> None:
     """One call, waited for; raises RuntimeError when the launch or the kernel fails."""
     arguments = placed(run, device)
     if device == "cpu":
@@ -48,7 +48,7 @@ def launch(library: ctypes.CDLL, run: WorkloadRun, device: str) -> None:
     torch.cuda.synchronize()
 
 
-def placed(run: WorkloadRun, device: str) -> Mapping[str, Any]:
+def placed(run: WorkloadCalls, device: str) -> Mapping[str, Any]:
     """Arguments of the call by name: copies of the inputs, contiguous, and outputs that nobody has written."""
     found = {
         name: value.contiguous().to(device, copy=True) if isinstance(value, torch.Tensor) else value

@@ -1,0 +1,82 @@
+"""The strategy `tuned` as a function of files: a folder's kernels with parameters in, the fastest of each out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from hone.config.settings import Experiment
+from hone.config.strategy import Tuned
+from hone.core.errors import ConfigError
+from hone.core.files import read_all, write_records
+from hone.machine.hardware import GPU
+from hone.methods.files import chosen_files
+from hone.records import Candidate, Definition, Protocol, SearchStep, Solution, Workload
+from hone.sources.solution_files import SourceFile, tunable_of
+from hone.sources.workloads import group, visible
+from hone.tuning.search import Plan, search
+from hone.tuning.trials import Bench, Template, Trials
+
+
+def tune(
+    name: str, model: str, experiment: Experiment, batch: Collection[tuple[int, int]], definitions: Iterable[Path],
+    workloads: Iterable[Path], *, protocol: Protocol, baselines: Sequence[str], store: Path, gpu: GPU | None,
+    candidates: Path, solutions: Path, searches: Path,
+) -> None:  # fmt: skip
+    """Search each file of a batch `repeats` times, with a seed of its own; a candidate for each search.
+
+    Raises ConfigError for a file without parameters, or a budget that does not reach, and MachineError where the
+    machine cannot compile or judge.
+    """
+    known = {item.name: item for item in read_all(definitions, Definition)}
+    given = group(read_all(workloads, Workload))
+    rows: list[Candidate] = []
+    winners: dict[str, Solution] = {}
+    steps: list[SearchStep] = []
+    for file in _templates(experiment, batch):
+        definition = known.get(file.solution.definition)
+        if definition is None:
+            raise ConfigError(f"no definition '{file.solution.definition}'", where=str(file.path))
+        strategy = _strategy(experiment)
+        bench = Bench(definition, visible(given[definition.name]), protocol, baselines, store, gpu, strategy.short_runs)
+        for repeat in range(strategy.repeats):
+            best, found = _search(name, file, bench, strategy, repeat)
+            steps += found
+            if best is not None:
+                winners[best.id] = best
+            rows.append(
+                Candidate(
+                    experiment=name, method="files", model=model, definition=definition.name, turn=0,
+                    sample=sum(row.definition == definition.name for row in rows), prompt_digest="",
+                    completion_key="", solution=best.id if best else None,
+                    problem="" if best else f"no choice of its parameters passed; the first values: {found[0].problem}",
+                    label=f"{file.path.name}, search {repeat + 1}",
+                )
+            )  # fmt: skip
+    write_records(candidates, rows)
+    write_records(solutions, [winners[key] for key in sorted(winners)])
+    write_records(searches, steps)
+
+
+def _templates(experiment: Experiment, batch: Collection[tuple[int, int]]) -> Iterator[SourceFile]:
+    return (file for file in chosen_files(experiment) if (file.level, file.number) in batch)
+
+
+def _strategy(experiment: Experiment) -> Tuned:
+    assert isinstance(experiment.strategy, Tuned), "the rule is for these alone"
+    return experiment.strategy
+
+
+def _search(
+    name: str, file: SourceFile, bench: Bench, strategy: Tuned, repeat: int
+) -> tuple[Solution | None, list[SearchStep]]:
+    """The winner of one search and its steps."""
+    template = Template(file.path.name, file.solution, tunable_of(file.path))
+    budget = strategy.budget.evaluations or 0
+    plan = Plan.within(budget // len(bench.workloads), strategy.finalists)
+    if plan is None:
+        problem = f"{budget} evaluations are not enough to try one kernel on {len(bench.workloads)} workloads"
+        raise ConfigError(problem, where=f"experiments.{name}.strategy.budget", remedy="raise evaluations")
+    trials = Trials(name, template, bench, repeat, strategy.seed + repeat)
+    winner = search(template.space, trials.measure, plan, trials.seed).winner
+    return (template.at(winner.values) if winner else None), trials.steps

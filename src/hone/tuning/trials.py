@@ -1,0 +1,181 @@
+"""Points of a search on this machine: compiled in parallel, pruned by the compiler's figures, timed by the judge."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hone.compile.builds import build_all
+from hone.compile.kernels import with_kernels
+from hone.compile.outcome import first_error
+from hone.compile.slots import compilers_at_a_time
+from hone.config.settings import UPSTREAM
+from hone.core.errors import MachineError
+from hone.judge.judging import judge_all
+from hone.machine.hardware import GPU
+from hone.records import (
+    Build,
+    BuildStatus,
+    Definition,
+    Protocol,
+    SearchStep,
+    Solution,
+    Status,
+    Trace,
+    Workload,
+)
+from hone.selection.rank import mean_speedup
+from hone.tunables import Tunable
+from hone.tuning.limits import objection
+from hone.tuning.search import Measured, Point
+
+
+@dataclass(frozen=True)
+class Template:
+    """A kernel that declares parameters."""
+
+    file: str
+    solution: Solution
+    """With the first values."""
+    space: Tunable
+
+    def at(self, point: Point) -> Solution:
+        """The kernel with these values."""
+        return self.solution.model_copy(update={"source": self.space.at(point)})
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all searches of a job share."""
+
+    definition: Definition
+    workloads: Sequence[Workload]
+    """Those that a prompt may show: a search must not know the others."""
+    protocol: Protocol
+    baselines: Sequence[str]
+    store: Path
+    gpu: GPU | None
+    """What CUDA is compiled for; None on a CPU."""
+    short_runs: int
+    """Timed runs of the shortest timing; each rung doubles them."""
+
+    @property
+    def baseline(self) -> str:
+        """What speedup is over: the existing kernel where there is one, else the config's first baseline."""
+        known = UPSTREAM in self.definition.kernels and UPSTREAM in self.baselines
+        return UPSTREAM if known else self.baselines[0]
+
+    def protocol_of(self, rung: int | None) -> Protocol:
+        """The judge's own, or a shorter one: one trial, fewer runs, no more than their part of the seconds."""
+        whole = self.protocol
+        if rung is None:
+            return whole
+        runs = min(whole.timing_runs, self.short_runs * 2**rung)
+        shorter = {
+            "correctness_trials": 1, "distributions": ("as_given",), "warmup_runs": min(1, whole.warmup_runs),
+            "timing_runs": runs, "timing_seconds": whole.timing_seconds * runs / whole.timing_runs, "profile": False,
+            "as_published": None,
+        }  # fmt: skip
+        return whole.model_copy(update=shorter)
+
+
+@dataclass
+class Trials:
+    """Measures points of one template; `steps` has what came of each."""
+
+    experiment: str
+    template: Template
+    bench: Bench
+    repeat: int
+    seed: int
+    steps: list[SearchStep] = field(default_factory=list)
+    _first: Build | None = None
+
+    def measure(self, points: Sequence[Point], rung: int | None) -> list[Measured]:
+        """As `search` wants it. Raises MachineError without a compiler, and where nothing can be judged."""
+        bench = self.bench
+        solutions = [self.template.at(point) for point in points]
+        builds = self._build(solutions)
+        objections = [self._objection(builds[item.id], point) for item, point in zip(solutions, points, strict=True)]
+        sound = [item for item, problem in zip(solutions, objections, strict=True) if not problem]
+        traces: dict[str, dict[str, Trace]] = {}
+        for trace in judge_all(
+            sound, builds, {bench.definition.name: bench.definition}, {bench.definition.name: bench.workloads},
+            bench.protocol_of(rung), baselines=bench.baselines if rung is None else (bench.baseline,),
+            store=bench.store, progress=False,
+        ):  # fmt: skip
+            traces.setdefault(trace.solution, {})[trace.workload] = trace
+        rows = zip(solutions, points, objections, strict=True)
+        return [
+            self._note(item, point, rung, builds[item.id], problem, traces.get(item.id, {}))
+            for item, point, problem in rows
+        ]
+
+    def _build(self, solutions: Sequence[Solution]) -> Mapping[str, Build]:
+        bench = self.bench
+        wanted = with_kernels(
+            [*solutions, self.template.solution], {bench.definition.name: bench.definition}, bench.protocol.device
+        )
+        made = build_all(
+            wanted, {bench.definition.name: bench.definition}, store=bench.store,
+            timeout_s=bench.protocol.build_timeout_s, workers=compilers_at_a_time(), gpu=bench.gpu, progress=False,
+        )  # fmt: skip
+        if missing := next((item for item in made if item.status is BuildStatus.NO_COMPILER), None):
+            remedy = "install it, then run the same command again"
+            raise MachineError(missing.log.splitlines()[0], where=self.template.file, remedy=remedy)
+        return {item.solution: item for item in made}
+
+    def _objection(self, build: Build, point: Point) -> str:
+        """Why a point is not run."""
+        if build.status is not BuildStatus.BUILT:
+            said = first_error(build.log).splitlines()
+            return f"{build.status.value}: {said[0] if said else ''}".strip()
+        if self._first is None and point == self.template.space.first:
+            self._first = build
+        return objection(build, self.template.space, point, self.bench.gpu, self._first)
+
+    def _note(
+        self,
+        solution: Solution,
+        point: Point,
+        rung: int | None,
+        build: Build,
+        problem: str,
+        traces: Mapping[str, Trace],
+    ) -> Measured:
+        before = self.steps[-1] if self.steps else None
+        unresolved = next((trace for trace in traces.values() if not trace.status.resolved), None)
+        if unresolved is not None:
+            remedy = "judge where it is possible, then run again"
+            raise MachineError(unresolved.detail, where=f"{self.template.file} with {point}", remedy=remedy)
+        speedup = mean_speedup(traces, self.bench.workloads, self.bench.baseline) if traces else None
+        seconds = (build.seconds if rung == 0 else 0.0) + sum(sum(item.phase_s.values()) for item in traces.values())
+        self.steps.append(
+            SearchStep(
+                experiment=self.experiment, definition=self.bench.definition.name, file=self.template.file,
+                repeat=self.repeat, seed=self.seed, values=point, solution=solution.id, rung=rung, speedup=speedup,
+                share=_share(traces) if speedup is not None else None,
+                problem="" if speedup is not None else problem or _failure(traces),
+                evaluations=(before.evaluations if before else 0) + len(traces),
+                seconds=round((before.seconds if before else 0.0) + seconds, 3),
+            )
+        )  # fmt: skip
+        return Measured(speedup, len(traces))
+
+
+def _failure(traces: Mapping[str, Trace]) -> str:
+    """Why a kernel that was judged has no speedup."""
+    wrong = next((trace for trace in traces.values() if trace.status is not Status.PASSED), None)
+    if wrong is not None:
+        return f"{wrong.status.value}: {wrong.detail.splitlines()[0] if wrong.detail else ''}".strip()
+    doubts = {found for trace in traces.values() if trace.performance for found in trace.performance.findings}
+    return f"doubtful: {', '.join(sorted(doubts))}" if doubts else "the baseline was not timed beside it"
+
+
+def _share(traces: Mapping[str, Trace]) -> float | None:
+    timed = [trace.performance for trace in traces.values() if trace.performance is not None]
+    if not timed or any(item.floor_ms <= 0 for item in timed):
+        return None
+    return statistics.geometric_mean(item.floor_ms / item.solution.latency_ms for item in timed)
