@@ -151,7 +151,7 @@ def test_an_early_stop_is_not_a_loss_and_a_loss_is_not_an_early_stop():
     assert [version.status for version in found.versions] == ["passed", "passed", NOT_ASKED, NOT_ASKED]
     assert found.unresolved == 0
     assert found.ending.startswith("at the floor: the least time is 62% of that of version 1")
-    assert found.versions[-1].problem == f"the rounds ended {found.ending}"
+    assert found.versions[-1].problem == f"the rounds ended: {found.ending}"
     made = kit(turns=4, astra={"stop_at_floor_share": 0.5})
     made.add("multi", 1, 1.5, 1.5)
     found = only(made)
