@@ -215,7 +215,7 @@ def test_rounds_that_end_at_the_floor_say_so():
     assert [row["status"] for row in rows] == ["passed", "passed", "not_asked", "not_asked"]
     why = "at the floor: the least time is 62% of that of version 1"
     assert [row["ended"] for row in rows] == ["", why, "", ""]
-    assert rows[2]["detail"] == f"the rounds ended {why}"
+    assert rows[2]["detail"] == f"the rounds ended: {why}"
 
 
 def test_one_evaluation_of_the_winner_gives_the_same_report_as_all():
