@@ -43,7 +43,7 @@ def test_the_papers_in_full_are_planned_without_torch_in_a_gigabyte(tmp_path):
 
 
 def test_the_example_of_trainings_alone_plans_nothing_of_the_demo(tmp_path):
-    (example,) = re.findall(r"```yaml\n(graphs:.*?)```", Path("docs/salient.md").read_text(), re.DOTALL)
+    example, *_ = re.findall(r"```yaml\n(graphs:.*?)```", Path("docs/salient.md").read_text(), re.DOTALL)
     (tmp_path / "mine.yaml").write_text(example)
     for name in SHARED:
         (tmp_path / name).symlink_to(ROOT / name)

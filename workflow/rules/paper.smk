@@ -102,7 +102,7 @@ rule figures:
 
 
 rule papers:
-    """Write the paper's tables in its own shapes, our numbers beside the printed ones, from the tables alone."""
+    """Write the paper's tables in its own shapes, our numbers beside the printed ones."""
     input:
         tables=[
             paths.table(table) for table in TABLES if table.startswith("kernelbench_")
