@@ -45,16 +45,6 @@ def texts(path):
 
 
 @pytest.mark.slow
-def test_drawn_twice_is_the_same_to_the_byte(tables, figures, tmp_path):
-    make_figures(tables, tmp_path)
-    for name in FIGURES:
-        for kind in ("svg", "pdf"):
-            first = (figures / f"{name}.{kind}").read_bytes()
-            assert first == (tmp_path / f"{name}.{kind}").read_bytes()
-            assert not re.search(rb"\d{4}-\d\d-\d\dT|CreationDate", first)
-
-
-@pytest.mark.slow
 def test_another_process_writes_the_same_bytes(tables, figures, tmp_path):
     made = (
         "import sys; from pathlib import Path; from hone.tables.stages import make_figures; "
@@ -63,7 +53,9 @@ def test_another_process_writes_the_same_bytes(tables, figures, tmp_path):
     environment = os.environ | {"PYTHONHASHSEED": "7"}
     subprocess.run([sys.executable, "-c", made, tables, tmp_path], env=environment, check=True)
     for path in figures.iterdir():
-        assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
+        first = path.read_bytes()
+        assert first == (tmp_path / path.name).read_bytes(), path.name
+        assert not re.search(rb"\d{4}-\d\d-\d\dT|CreationDate", first)
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -99,7 +99,7 @@ def make_site_of(settings, records, folder, name="made-up"):
 
 
 def many(problems=50, samples=4):
-    """2,000 answers of ten models, most of them right; deterministic."""
+    """Answers of ten models, most of them right; deterministic."""
     models = [f"openai/model-{number}" for number in range(10)]
     world, rng = Answers(models, problems, samples), np.random.default_rng(7)
     body = "\n".join(f"    y[{line}] = x[{line}] * {line}.5f;  // step {line}" for line in range(60))

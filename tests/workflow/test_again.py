@@ -10,7 +10,7 @@ import pytest
 
 from tests.workflow.test_pipeline import TABLES, traces
 
-pytestmark = pytest.mark.slow  # the whole DAG, four times
+pytestmark = pytest.mark.slow  # the whole DAG, three times
 
 
 def test_after_a_kill_the_same_command_goes_on(pipeline):
@@ -31,16 +31,11 @@ def test_after_a_kill_the_same_command_goes_on(pipeline):
 
 
 def test_deleted_results_come_back_from_the_store(pipeline):
+    """And Snakemake looks for jobs to start when one has ended, not by the clock: that takes the cores that time."""
     before = {trace.solution: trace.judged_at for trace in traces(pipeline, "one")}
     shutil.rmtree(pipeline.folder / "results")
-    pipeline.run(*TABLES)
-    assert {trace.solution: trace.judged_at for trace in traces(pipeline, "one")} == before
-
-
-def test_snakemake_looks_for_jobs_to_start_when_one_has_ended(pipeline):
-    """And not by the clock as well, more often with each job: that takes the cores on which kernels are timed."""
-    shutil.rmtree(pipeline.folder / "results")
     output = pipeline.run("--verbose", *TABLES)
+    assert {trace.solution: trace.judged_at for trace in traces(pipeline, "one")} == before
     jobs = sum(pipeline.jobs(output).values())
     assert jobs > 20
     assert output.count("Ready jobs: ") <= 2 * jobs

@@ -1,9 +1,8 @@
-"""`evaluate: winner`: the same report as with `all`, from one evaluation of the existing kernel and the winner.
+"""`evaluate: winner`: one evaluation, of the existing kernel and the winner.
 
 The tests build on one another.
 """
 
-import pandas as pd
 import pytest
 
 from hone.core.files import read_records
@@ -11,10 +10,10 @@ from hone.records import Solution, Trace
 from tests.analysis.tables import read_table
 from tests.workflow.rounds import FAST, MODEL, OTHER, SLOW, Server, make_pipeline
 
-pytestmark = pytest.mark.slow  # four campaigns
+pytestmark = pytest.mark.slow  # three campaigns
 
 SLUG = MODEL.replace("/", "--")
-RUNS = {"every": {}, "alone": {"astra": {"evaluate": "winner"}}}
+RUNS = {"alone": {"astra": {"evaluate": "winner"}}}
 EVALUATED = f"results/tiny/evaluations/alone/{SLUG}/winner/000.jsonl"
 
 
@@ -42,9 +41,10 @@ def edit(rounds, words):
     return rounds.jobs(rounds.make(EVALUATED))
 
 
-def test_the_report_is_the_same_from_one_evaluation_instead_of_three(rounds):
+def test_only_the_winner_is_evaluated(rounds):
     jobs = rounds.jobs(rounds.run())
-    assert (jobs["evaluate"], jobs["winner"], jobs["evaluate_winner"]) == (3, 1, 1)
+    assert (jobs["winner"], jobs["evaluate_winner"]) == (1, 1)
+    assert "evaluate" not in jobs
     found = read_records(rounds.folder / EVALUATED, Trace)
     chosen = read_records(rounds.folder / f"results/tiny/winners/alone/{SLUG}/000.jsonl", Solution)
     assert sorted(item.source for item in chosen) == sorted([SLOW, FAST])
@@ -53,10 +53,8 @@ def test_the_report_is_the_same_from_one_evaluation_instead_of_three(rounds):
     evaluated = (rounds.folder / "results/tiny/evaluations/alone").rglob("*.jsonl")
     assert {path.parent.name for path in evaluated} == {"winner"}
     tables = rounds.folder / "results/tiny/tables"
-    main = read_table("astra_main", tables)
-    every, alone = (main[main["experiment"] == name].reset_index(drop=True) for name in RUNS)
+    alone = read_table("astra_main", tables)
     assert alone["winner"].tolist() == ["turn 1, sample 0", ""]  # the second row is over all kernels
-    pd.testing.assert_frame_equal(every.drop(columns="experiment"), alone.drop(columns="experiment"))
     versions = read_table("astra_rounds", tables)
     assert versions[versions["experiment"] == "alone"]["status"].tolist() == ["passed", "passed", "not_evaluated"]
     assert "not evaluated" in (rounds.folder / "results/tiny/pages/astra/alone/Triple.md").read_text()
