@@ -148,15 +148,6 @@ def test_a_coding_prompt_that_gives_other_kernels_plans_later_rounds_anew_and_no
     assert not {"testing", "suite", "converse"} & set(jobs)
 
 
-def test_other_held_out_workloads_ask_nothing(rounds, server):
-    file = rounds.folder / "given/workloads.jsonl"
-    file.write_text(file.read_text().replace("4321", "4320"))
-    jobs, asked = again(rounds, server)
-    assert asked == []
-    assert jobs["evaluate"] == 6
-    assert not {"build", "judge"} & set(jobs)
-
-
 def test_no_prompt_rule_reads_evaluations_or_held_out_workloads(rounds):
     output = rounds.run("--dry-run", "--forceall", "--", *targets(rounds))
     jobs = re.findall(r"^(?:local)?rule (\w+):\n(?:\s+.*\n)*?\s+input: (.*)$", output, re.MULTILINE)
@@ -189,26 +180,6 @@ def every_answer(rounds):
     made = rounds.run("--dry-run", "--forcerun", "tables", "--", "results/tiny/tables/llm_cost.csv")
     listed = re.search(r"^rule tables:\n\s+input: (.*)$", made, re.MULTILINE).group(1)
     return [path for path in listed.split(", ") if is_answers(rounds.folder / path)]
-
-
-def test_notes_go_from_kernel_to_kernel_and_the_best_candidate_goes_on(tmp_path, server, monkeypatch):
-    monkeypatch.setenv("FAKE_API_KEY", "none")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    rounds = make_pipeline(tmp_path, server)
-    options = {"turns": 2, "samples": 2, "astra": {"notes": True, "start_from": "best"}}
-    rounds.write({"noted": options}, count=2, batch_size=1)
-    server.asked.clear()
-    rounds.make(rounds.path("solutions", "noted", 1, "001"))
-    assert Counter(role for role, _ in server.asked) == {
-        "testing": 2, "profiling": 2, "planning": 2, "coding": 4, "experience": 1,
-    }  # fmt: skip
-    model = "openai-api--fake--writer"
-    first, second = (
-        (tmp_path / f"results/tiny/roles/noted/{model}/turn1/planning/{batch}.prompts.jsonl").read_text()
-        for batch in ("000", "001")
-    )
-    assert "What experience says" not in first
-    assert "What experience says" in second
 
 
 def test_roles_are_asked_by_export_and_import_too(tmp_path, server):

@@ -53,6 +53,5 @@ def refinement_curves(pipeline):
     curves = {}
     for row in rows(pipeline, "kernelbench_refinement"):
         key = (row["experiment"], row["model"], row["level"], row["p"], row["subset"], row["baseline"])
-        if row["fast_p"]:  # without times only correctness is known
-            curves.setdefault(key, []).append((int(row["turn"]), float(row["fast_p"])))
+        curves.setdefault(key, []).append((int(row["turn"]), float(row["fast_p"])))
     return [[value for _, value in sorted(curve)] for curve in curves.values()]
