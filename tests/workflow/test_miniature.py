@@ -42,9 +42,7 @@ def test_every_planted_flaw_is_found(miniature):
         "no code": "no_code", "cut off": "no_code", "slow": "passed",
     }  # fmt: skip
     found = verdicts(miniature, "sampling")
-    planted = [
-        row for row in read_records(ROOT / "resources/recorded/miniature.jsonl", RecordedAnswer) if row.planted
-    ]
+    planted = [row for row in read_records(ROOT / "resources/recorded/miniature.jsonl", RecordedAnswer) if row.planted]
     assert len(planted) >= 10
     for row in planted:
         assert found[row.definition, row.turn, row.sample] == expected[row.planted.split(":")[0]], row.planted
