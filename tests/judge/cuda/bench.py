@@ -105,7 +105,6 @@ class Bench:
         self.subject = DeviceSubject(
             starter, GPU.uuid, protocol, solution_of(item, "", language), artifact=artifact, extensions={}
         )
-        self.subject.open()
         self.subject.attach(self.reference)
         self.subject.calibrate(self.reference)
         self.subject.load(plan)

@@ -117,7 +117,6 @@ class Rig:
         solution = solution_of(item, source, language)
         self.subject = DeviceSubject(runner, GPU.uuid, protocol, solution, artifact=artifact, extensions={})
         self.host = runner.host
-        self.subject.open()
         self.subject.attach(self.reference)
         self.subject.calibrate(self.reference)
         self.subject.load(self.plan)

@@ -324,7 +324,6 @@ def test_an_existing_kernels_gates_are_its_own(rig):
     runner = HostRunner(made.device, type(made.host))
     kernel = DeviceSubject(runner, GPU.uuid, made.protocol, made.subject._solution, artifact=None, extensions={})
     runner.role = "kernel"
-    kernel.open()
     kernel.attach(made.reference, own_gate=True)
     kernel.load(made.plan)
     sprung = trap(made)
@@ -348,7 +347,6 @@ def examined_next(made, source):
         runner, GPU.uuid, made.protocol, made.subject._solution.model_copy(update={"source": source}),
         artifact=made.subject._artifact, extensions={},
     )  # fmt: skip
-    subject.open()
     subject.attach(made.reference)
     subject.calibrate(made.reference)
     subject.load(made.plan)

@@ -46,7 +46,6 @@ def beside(made, kernel=Honest, run_ms=0.1):
         channel, GPU.uuid, made.protocol, solution_of(made.reference.plan.definition, ""),
         artifact="upstream.so", extensions={},
     )  # fmt: skip
-    subject.open()
     subject.attach(made.reference)
     subject.load(made.reference.plan)
     gated = "graph" if kernel.captures else "queued"  # as a rehearsal would find

@@ -175,7 +175,6 @@ class CudaBench:
             findings.confinement = subject.confinement
             self._shortfall.warn_once(subject.confinement)
             with findings.phase("load"):
-                subject.open()
                 subject.attach(reference)
                 subject.calibrate(reference)
                 subject.load(reference.plan)
@@ -275,7 +274,6 @@ class CudaBench:
             if "process_limit" not in subject.confinement:
                 detail = "compiling at run time needs a limit on processes: judge as an ordinary user, or on Linux 6.14"
                 raise UnsuitedVerdict(detail)
-            subject.open()
             subject.attach(reference)
             subject.load(reference.plan)
             seed = reference.plan.workload.seed

@@ -117,7 +117,6 @@ class Kept:
             check_build(kernel, self._protocol)
             subject = self._start(kernel)
         with on_failure(subject.close):
-            subject.open()
             subject.attach(reference, own_gate=True)
             subject.load(reference.plan)
             protocol, findings = lenient(self._protocol), Findings()

@@ -91,15 +91,13 @@ class DeviceSubject:
         """What holds it."""
         return self._runner.confinement
 
-    def open(self) -> None:
-        """Let it open the GPU; none of the solution's own code is there yet."""
-        self._ask(self._warm, SETUP_TIMEOUT_S, "starting")
-
     def attach(self, reference: DeviceReference, *, own_gate: bool = False) -> None:
-        """Map the shared memory: parameters read-only, inputs not, so that who writes to them is told so.
+        """Open the GPU and map the shared memory: parameters read-only, inputs not, so that who writes is told so.
 
-        `own_gate`: for an existing kernel, whose gate a solution beside it must not reach.
+        None of the solution's own code is there yet. `own_gate`: for an existing kernel, whose gate a solution beside
+        it must not reach.
         """
+        self._ask(self._warm, SETUP_TIMEOUT_S, "starting")
         try:
             writable = [name != "parameters" for name in REGIONS]
             regions = [reference.regions[name].message() | {"name": name} for name in REGIONS]
