@@ -51,7 +51,7 @@ def _row(bench: Bench, file: Path, kind: str, alone: Trace | None, mixed: Trace)
         "status_mixed": mixed.status.value,
         "speedup_alone": bench.speedup(alone) if alone else None,
         "speedup_mixed": bench.speedup(mixed),
-        "seconds": sum(mixed.phase_s.values()),
+        "seconds": mixed.spent_s,
     }
 
 

@@ -32,7 +32,7 @@ from hone.records import (
     Workload,
 )
 from hone.records.answer import Completion
-from hone.records.trace import Environment
+from hone.records.trace import WAITING, Environment
 from hone.status import reading, screen
 from hone.status.estimate import estimate
 from hone.status.progress import progress
@@ -249,7 +249,9 @@ def test_builds_and_verdicts_go_by_their_own_experiment_then_by_the_others():
     def finish(experiment, model, seconds):
         shard = PATHS.shard(experiment, model, 0, "000")
         write_records(Path(shard.records("builds")), [Build(solution="s", status="interpreted", seconds=seconds)])
-        write_records(Path(shard.records("traces")), [verdict(1).model_copy(update={"phase_s": {"load": seconds}})])
+        write_records(
+            Path(shard.records("traces")), [verdict(1).model_copy(update={"phase_s": {"load": seconds, WAITING: 90.0}})]
+        )
         found = rows(config)
         (builds, compiling), (verdicts, judging) = (found["KernelBench", kind] for kind in ("builds", "verdicts"))
         assert builds.pending == verdicts.pending

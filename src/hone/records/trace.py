@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal, Self
 
@@ -242,6 +243,11 @@ WAITING = "waiting"
 """The phase in which a verdict waits for other judges of its GPU."""
 
 
+def spent_s(phase_s: Mapping[str, float]) -> float:
+    """Seconds of a verdict's phases without waiting."""
+    return sum(seconds for phase, seconds in phase_s.items() if phase != WAITING)
+
+
 class Trace(Versioned):
     """One judged (solution, workload)."""
 
@@ -269,7 +275,7 @@ class Trace(Versioned):
     @property
     def spent_s(self) -> float:
         """Seconds of all phases in which it was its turn."""
-        return sum(seconds for phase, seconds in self.phase_s.items() if phase != WAITING)
+        return spent_s(self.phase_s)
 
     @model_validator(mode="after")
     def _performance_only_when_passed(self) -> Self:

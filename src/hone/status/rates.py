@@ -19,6 +19,7 @@ from hone.file_map.paths import Paths, training_job
 from hone.llm.ledger import Ledger, read_entry
 from hone.llm.names import config_name
 from hone.records import Usage
+from hone.records.trace import spent_s
 from hone.status.reading import AnswerView, BuildView, InferenceView, Reader, TraceView, TrainingView
 
 V = TypeVar("V", bound=BaseModel)
@@ -213,7 +214,7 @@ def _by_source(rows: Iterable[TraceView]) -> dict[tuple[str, str], Mean]:
     for row in rows:
         if row.status.resolved:
             source = row.definition.partition("/")[0]
-            found[source, row.protocol.device].add(sum(row.phase_s.values()), row.environment.device)
+            found[source, row.protocol.device].add(spent_s(row.phase_s), row.environment.device)
     return dict(found)
 
 

@@ -41,7 +41,8 @@ KEPT_STATE = "the reference gives other results each time it runs: it keeps a st
 TOGETHER_BYTES = 256 << 20
 """Inputs that are drawn at a time; what is in between takes several times as much."""
 OTHER_SEED = 0x5A5A5A5A
-NAMES_THE_GPU = re.compile(r"cuda|get_init_inputs.*(tensor|torch\.)", re.DOTALL | re.IGNORECASE)
+NEEDS_THE_GPU = re.compile(r"cuda|get_init_inputs.*(tensor|torch\.)", re.DOTALL | re.IGNORECASE)
+"""A problem whose constructor may ask for the GPU: by name, or by tensors among its arguments, which are moved."""
 LEAST_TOGETHER = 4
 """Fewer sets are drawn one by one."""
 
@@ -52,6 +53,8 @@ class ReferenceBase:
     def __init__(self) -> None:
         silence()
         self._models: dict[str, Any] = {}
+        self._built: Any = None
+        """The model between `build` and `load`, where it could be built on the CPU."""
         self._graphs: dict[str, Any] = {}
         self._descriptors: list[int] = []
         self._gates: list[Gate] = []
@@ -142,7 +145,7 @@ class ReferenceBase:
         self._module = load_module("hone_reference", message["reference"])
         set_sizes(self._module, message["sizes"])
         self._draws = Draws(self._module.get_inputs)
-        self._built = None if NAMES_THE_GPU.search(message["reference"]) else self._new_model(on_gpu=False)
+        self._built = None if NEEDS_THE_GPU.search(message["reference"]) else self._new_model(on_gpu=False)
         return {"ok": True}
 
     def _new_model(self, *, on_gpu: bool) -> Any:

@@ -143,7 +143,7 @@ class CudaBench:
             sizes += case.definition.held_out
         # Held-out sizes first: the last process is the one that is timed.
         for chosen in reversed(sizes):
-            with self._phase(findings, "reference"):
+            with self._waited(findings, "reference"), findings.phase("reference"):
                 self.kept.reference(case, chosen)
             with self._waited(findings), self._turns.measuring():
                 self._judge_size(case, chosen, findings, figures, scratch)
@@ -199,22 +199,16 @@ class CudaBench:
             subject.close()
 
     @contextmanager
-    def _phase(self, findings: Findings, name: str) -> Iterator[None]:
-        """A phase without the time spent waiting for a turn."""
-        with self._waited(findings, name), findings.phase(name):
-            yield
-
-    @contextmanager
-    def _waited(self, findings: Findings, name: str = "") -> Iterator[None]:
-        """Make what is waited for a turn a phase of its own, taken out of another one."""
+    def _waited(self, findings: Findings, within: str = "") -> Iterator[None]:
+        """Make what is waited for a turn a phase of its own, taken out of the one that it is within."""
         before = self._turns.waited_s
         try:
             yield
         finally:
             waited_s = self._turns.waited_s - before
             findings.add(WAITING, waited_s)
-            if name:
-                findings.add(name, -waited_s)
+            if within:
+                findings.add(within, -waited_s)
 
     def _take_times(
         self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, scalars: Scalars,

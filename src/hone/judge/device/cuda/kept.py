@@ -66,7 +66,8 @@ class Kept:
         if known is not None and known.alive:
             return known
         if not sizes:
-            self._drop_kernels()  # they hold on to the memory of a reference that is gone
+            with self._turns.working():
+                self._drop_kernels()  # they hold on to the memory of a reference that is gone
         if self._protocol.timing and not sizes:  # before anything else of the workload holds memory
             with self._turns.measuring() if set(TIMED_ALONE) & set(self._baselines) else nullcontext():
                 self.alone = self._alone.times(case, self._baselines)
