@@ -159,6 +159,16 @@ def test_an_early_stop_is_not_a_loss_and_a_loss_is_not_an_early_stop():
     assert found.unresolved == 2
 
 
+@pytest.mark.parametrize("last", [1.5, 2.5])
+def test_what_the_budget_left_out_of_the_last_round_says_so(last):
+    options = {"strategy": {"kind": "linear", "budget": {"evaluations": 6}}, "astra": {"stop_at_floor_share": 0.5}}
+    made = kit(samples=2, **options)
+    for turn, sample, outcome in ((1, 0, 1.5), (1, 1, 1.5), (2, 0, last)):
+        made.add("multi", turn, outcome, outcome, sample=sample)
+    left_out = only(made).versions[-1]
+    assert (left_out.status, left_out.problem) == (NOT_ASKED, "the rounds ended: the budget was spent")
+
+
 def test_a_kernel_without_a_definition_stays_in_the_grid():
     made = kit()
     made.add("multi", 1, 1.5, 1.5)

@@ -16,7 +16,7 @@ from hone.analysis.run import RunRecords
 from hone.config.settings import ASTRA, UPSTREAM, Experiment, Settings, model_slug
 from hone.methods.astra.history import History, attempts_of, histories
 from hone.methods.astra.history import Version as Entry
-from hone.methods.astra.strategy import ending, is_asked, start_of
+from hone.methods.astra.strategy import ending, start_of, why_not_asked
 from hone.methods.astra.winners import reported, winner_of
 from hone.records import Definition, Solution, Status, Trace, Workload
 from hone.selection.rank import credited_speedup, latest
@@ -251,19 +251,19 @@ class _Builder:
         if history is None:
             return [Version(place.turn, place.sample, problem="no candidate") for place in places]
         entries = {(entry.turn, entry.attempt.sample): entry for entry in history.versions}
-        why = f"the rounds ended: {ending(history, experiment)}"
         first = self._evaluated(entries.get((0, 0)), history, None)
         counted = frozenset(workload.id for workload, trace in first.pairs if credited_speedup(trace) is not None)
         wanted = reported(history) if experiment.astra.evaluate == "winner" else None
         found = []
         for place in places:
             entry = entries.get((place.turn, place.sample))
-            if entry is None and place.turn > 0 and not is_asked(history, place.turn, place.sample, experiment):
-                found.append(Version(place.turn, place.sample, problem=why, missing=NOT_ASKED))
-            elif entry is None:
-                found.append(Version(place.turn, place.sample, problem="no candidate"))
-            else:
+            if entry is not None:
                 found.append(self._version(entry, history, counted, wanted))
+            elif place.turn > 0 and (why := why_not_asked(history, place.turn, place.sample, experiment)):
+                problem = f"the rounds ended: {why}"
+                found.append(Version(place.turn, place.sample, problem=problem, missing=NOT_ASKED))
+            else:
+                found.append(Version(place.turn, place.sample, problem="no candidate"))
         return found
 
     def _version(

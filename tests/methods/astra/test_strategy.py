@@ -1,5 +1,6 @@
 """Rounds by strategy: branches from the fastest kernels, and budgets that are kept to."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hone.config.strategy import Linear
 from hone.core.files import read_records, write_records
 from hone.file_map import FileMap
 from hone.methods.astra.stages import ask_role
-from hone.methods.astra.strategy import Spent, ending, is_asked, round_of, spent, start_of, starts
+from hone.methods.astra.strategy import Spent, ending, round_of, spent, start_of, starts, why_not_asked
 from hone.records import Prompt, Status
 from tests.methods.astra.conftest import SUITE, code
 from tests.methods.astra.test_options import settings
@@ -81,6 +82,14 @@ def test_what_was_spent_counts_answers_of_all_roles_and_verdicts_of_kernels_that
     assert spent(found, experiment(method="astra_single", samples=2)).answers == 1 + 2 + 1
 
 
+def test_a_verdict_on_another_experiments_suite_costs_nothing(history):
+    found = history(OLD, (1, 0, (0.5, 0.5)))
+    first = found.versions[1]
+    elsewhere = replace(first, traces={**first.traces, "another suite's": next(iter(first.traces.values()))})
+    shared = replace(found, versions=(found.versions[0], elsewhere))
+    assert spent(shared, experiment()) == spent(found, experiment())
+
+
 @pytest.mark.parametrize(
     ("budget", "branches"),
     [
@@ -112,10 +121,10 @@ def test_a_candidate_knows_what_it_was_made_from(history):
 def test_what_a_budget_left_out_was_not_asked_and_the_rest_is_missing(history):
     item = experiment({"kind": "beam", "width": 2, "budget": {"evaluations": 6}})
     found = history(OLD, (1, 0, (0.5, 0.5)), (1, 1, (0.4, 0.4)))
-    asked = [is_asked(found, turn, sample, item) for turn, sample in ((1, 1), (2, 0), (2, 1), (3, 0))]
+    asked = [not why_not_asked(found, turn, sample, item) for turn, sample in ((1, 1), (2, 0), (2, 1), (3, 0))]
     assert asked == [True, True, False, True]
     done = history(OLD, (1, 0, (0.5, 0.5)), (1, 1, (0.4, 0.4)), (2, 0, (0.4, 0.4)))
-    assert [is_asked(done, turn, 0, item) for turn in (3, 4)] == [False, False]
+    assert [not why_not_asked(done, turn, 0, item) for turn in (3, 4)] == [False, False]
 
 
 def test_each_branch_is_asked_about_its_own_kernel_by_its_own_plan(tmp_path, kernel, history, before):

@@ -19,6 +19,7 @@ from hone.records import BuildStatus
 from hone.teams import TEAMS
 
 ALL_ROUNDS = "all rounds were asked"
+BUDGET_SPENT = "the budget was spent"
 
 
 @dataclass(frozen=True)
@@ -84,33 +85,40 @@ def branch_of(sample: int, experiment: Experiment) -> int:
     return sample // experiment.samples
 
 
-def is_asked(history: History, turn: int, sample: int, experiment: Experiment) -> bool:
-    """Whether a candidate belongs to a round, or to one that can still come; False where the search stopped before."""
+def why_not_asked(history: History, turn: int, sample: int, experiment: Experiment) -> str:
+    """Why the search left a candidate out; empty where it belongs to a round, or to one that can still come."""
     before = history.before(turn)
     branches = round_of(before, experiment)
-    if before.last_turn < turn - 1:
-        return bool(branches)
-    return any(sample in branch.samples for branch in branches)
+    to_come = before.last_turn < turn - 1
+    if branches and (to_come or any(sample in branch.samples for branch in branches)):
+        return ""
+    return _at_floor(before, experiment) or BUDGET_SPENT
 
 
 def ending(history: History, experiment: Experiment) -> str:
     """Why no round comes after the last one that there is."""
-    if history.at_floor(experiment.astra):
-        share = history.floor_share(history.best, experiment.astra)
-        return f"at the floor: the least time is {share:.0%} of that of {history.best.label}"
+    if floor := _at_floor(history, experiment):
+        return floor
     if history.last_turn >= experiment.turns - 1:
         return ALL_ROUNDS
-    return "not all rounds are there" if round_of(history, experiment) else "the budget was spent"
+    return "not all rounds are there" if round_of(history, experiment) else BUDGET_SPENT
+
+
+def _at_floor(history: History, experiment: Experiment) -> str:
+    if not history.at_floor(experiment.astra):
+        return ""
+    share = history.floor_share(history.best, experiment.astra)
+    return f"at the floor: the least time is {share:.0%} of that of {history.best.label}"
 
 
 def spent(history: History, experiment: Experiment) -> Spent:
-    """Verdicts on the distinct kernels that were written and compile, and answers of all roles, the suite's included.
+    """Verdicts by the suite on distinct kernels that were written and compile, and answers of all roles.
 
     The existing kernel's own verdicts are no part of a search.
     """
     written = [version for version in history.versions if version.turn > 0]
     judged = {
-        version.attempt.solution: len(version.traces)
+        version.attempt.solution: sum(item.id in version.traces for item in history.suite)
         for version in written
         if version.build is not None and version.build.status is BuildStatus.BUILT
     }
