@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 from hone.config.settings import UPSTREAM, Rounds
-from hone.machine.roofline import least_time
 from hone.methods.astra.history import JUDGES_BOUND, History, Version
+from hone.methods.astra.roofline import least_time
 from hone.methods.feedback import failure
 from hone.records import Build, Performance, Trace, Workload
 from hone.selection.rank import credited_speedup

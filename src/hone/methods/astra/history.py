@@ -13,7 +13,7 @@ from functools import cached_property
 from pydantic import Field
 
 from hone.config.settings import Rounds
-from hone.machine.roofline import least_time
+from hone.methods.astra.roofline import least_time
 from hone.records import Build, Candidate, Definition, Solution, Trace, Versioned, Workload
 from hone.selection.rank import credited_speedup, fastest, mean_speedup
 from hone.sources.workloads import moved_bytes

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from hone.machine.roofline import least_time
+from hone.methods.astra.roofline import least_time
 from hone.records import Trace
 from tests.graph_ops import ROOT
 
