@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone.config.settings import Rounds, json_schema, load, parse_source, read
+from hone.config.experiments import Rounds
+from hone.config.settings import json_schema, load, parse_source, read
 from hone.core.errors import ConfigError, HoneError
 from hone.preflight.references import check_references, checked
 

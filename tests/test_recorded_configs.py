@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone.config.settings import ASTRA, load
+from hone.config.experiments import ASTRA
+from hone.config.settings import load
 
 ROOT = Path(__file__).parents[1]
 TRANSCRIPTS = ROOT / "resources" / "recorded"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.config.settings import Experiment
+from hone.config.experiments import Experiment
 from hone.core.files import read_records, write_records
 from hone.methods.archive import language_of, published
 from hone.methods.stages import archived

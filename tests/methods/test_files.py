@@ -2,7 +2,7 @@
 
 import pytest
 
-from hone.config.settings import Experiment
+from hone.config.experiments import Experiment
 from hone.core.errors import ConfigError
 from hone.core.files import read_records, write_records
 from hone.methods.files import candidates, check_files

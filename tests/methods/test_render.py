@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.config.settings import Experiment
+from hone.config.experiments import Experiment
 from hone.core.errors import ConfigError
 from hone.methods.feedback import Previous
 from hone.methods.render import Renderer, prompt_files, selected

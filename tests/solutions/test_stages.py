@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hone.config.settings import Experiment, parse_source
+from hone.config.experiments import Experiment
+from hone.config.settings import parse_source
 from hone.core.errors import MachineError, SourceError
 from hone.core.files import read_records, write_records
 from hone.methods import stages as methods

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hone.config.settings import Experiment
+from hone.config.experiments import Experiment
 from hone.core.script import reported
 from hone.methods.astra.stages import upstream
 

@@ -19,7 +19,7 @@ from hone.analysis.paper_numbers import ALL_KERNELS
 from hone.analysis.provenance import FROM_VERDICTS, of_trace
 from hone.analysis.run import RunRecords
 from hone.analysis.trajectories import Trajectory, Verdicts, trajectories
-from hone.config.settings import UPSTREAM
+from hone.config.experiments import UPSTREAM
 from hone.records import Performance, Trace, Workload
 from hone.sources.workloads import moved_bytes
 

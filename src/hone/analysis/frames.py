@@ -16,7 +16,8 @@ import pandas as pd
 
 from hone.analysis.metrics import geometric_mean, paired_ratio_interval
 from hone.analysis.provenance import joined, of_trace, on_gpu
-from hone.config.settings import ASTRA, Experiment, Settings
+from hone.config.experiments import ASTRA, Experiment
+from hone.config.settings import Settings
 from hone.config.sources import KernelBenchSource
 from hone.core.errors import RecordError
 from hone.records import Answer, Candidate, Definition, Protocol, Status, Trace, UnsupportedProblem

@@ -15,7 +15,8 @@ import pandas as pd
 
 from hone.analysis.context import Cells, Context
 from hone.analysis.metrics import Estimate, Floats, outcomes
-from hone.config.settings import UNPROMPTED, Settings
+from hone.config.experiments import UNPROMPTED
+from hone.config.settings import Settings
 
 
 @dataclass(frozen=True)

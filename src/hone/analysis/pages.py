@@ -19,7 +19,8 @@ from hone.analysis.render import number, pipe_table
 from hone.analysis.run import RunRecords
 from hone.analysis.source_lines import lines_of_code
 from hone.analysis.trajectories import Trajectory, Verdicts, Version, trajectories
-from hone.config.settings import UPSTREAM, Experiment, Settings
+from hone.config.experiments import UPSTREAM, Experiment
+from hone.config.settings import Settings
 from hone.core.files import write_text
 from hone.methods.astra.evidence import resources
 from hone.methods.astra.strategy import branch_of

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from hone.analysis.metrics import geometric_mean, log_mean_interval
 from hone.analysis.run import RunRecords
 from hone.analysis.trajectories import Trajectory
-from hone.config.settings import UPSTREAM, Experiment, Settings
+from hone.config.experiments import UPSTREAM, Experiment
+from hone.config.settings import Settings
 from hone.methods.astra.strategy import spent
 from hone.records import SearchStep, Trace, Workload
 from hone.selection.rank import latest, mean_speedup

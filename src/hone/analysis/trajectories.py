@@ -13,7 +13,8 @@ from functools import cached_property
 from hone.analysis.frames import MISSING, NO_CODE, UNANSWERED, Place, Problem, problems_of
 from hone.analysis.provenance import joined
 from hone.analysis.run import RunRecords
-from hone.config.settings import ASTRA, UPSTREAM, Experiment, Settings, model_slug
+from hone.config.experiments import ASTRA, UPSTREAM, Experiment
+from hone.config.settings import Settings, model_slug
 from hone.methods.astra.history import History, attempts_of, histories
 from hone.methods.astra.history import Version as Entry
 from hone.methods.astra.strategy import ending, start_of, why_not_asked

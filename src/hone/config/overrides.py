@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hone.config.settings import UNPROMPTED
+from hone.config.experiments import UNPROMPTED
 from hone.core.errors import ConfigError, closest
 
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hone.config.settings import ASTRA, model_slug
+from hone.config.experiments import ASTRA
+from hone.config.settings import model_slug
 from hone.core.errors import ConfigError
 from hone.records import Answer, Candidate, Record, Trace
 from hone.site.answer import said

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hone.config.settings import Experiment, Settings
+from hone.config.experiments import Experiment
+from hone.config.settings import Settings
 from hone.file_map.kinds import Kinds
 from hone.file_map.paths import Paths, Shard
 from hone.sources.solution_files import source_files

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hone.config.settings import ASTRA, UNPROMPTED, Settings
+from hone.config.experiments import ASTRA, UNPROMPTED
+from hone.config.settings import Settings
 from hone.teams import TEAMS
 
 

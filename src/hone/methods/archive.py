@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from hone.config.settings import Experiment
+from hone.config.experiments import Experiment
 from hone.launcher import ENTRY_POINTS
 from hone.records import Candidate, Claim, Definition, Language, Solution
 from hone.sources.archives.answer import ArchivedAnswer, SkippedAnswer, SkipReason

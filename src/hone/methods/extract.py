@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
-from hone.config.settings import Method
+from hone.config.experiments import Method
 from hone.launcher import ENTRY_POINT, ENTRY_POINTS
 from hone.records import Answer, Candidate, Language, Solution
 from hone.tunables import BadDeclarationError, with_first_values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hone.config.settings import Feedback
+from hone.config.experiments import Feedback
 from hone.records import Build, BuildStatus, Candidate, Performance, Record, Solution, Status, Trace
 
 LOG_LIMIT = 4000

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from hone.config.settings import Experiment
+from hone.config.experiments import Experiment
 from hone.config.strategy import Tuned
 from hone.core.errors import ConfigError, closest
 from hone.records import Candidate, Definition, Solution

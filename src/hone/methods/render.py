@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hone import launcher
-from hone.config.settings import Experiment
+from hone.config.experiments import Experiment
 from hone.machine.hardware import gpu
 from hone.methods.examples import ANSWER_FILES, Example, load_example
 from hone.methods.feedback import Previous

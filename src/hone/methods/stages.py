@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hone.config.settings import Experiment, Numbers
+from hone.config.experiments import Experiment, Numbers
 from hone.core.errors import MachineError
 from hone.core.files import read_all, read_records, write_records
 from hone.machine.hardware import GPUS

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from hone.analysis.paper_numbers import PaperNumbers, read_published
+from hone.config.experiments import ASTRA, UNPROMPTED
 from hone.config.files import read_values
 from hone.config.graphs import PublishedGraph
-from hone.config.settings import ASTRA, UNPROMPTED, Settings, load
+from hone.config.settings import Settings, load
 from hone.config.strategy import Budget
 from hone.config.trainings import OPERATORS
 from hone.core.errors import ConfigError, closest, located

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hone.config.settings import UNPROMPTED, Settings
+from hone.config.experiments import UNPROMPTED
+from hone.config.settings import Settings
 from hone.core.files import write_text
 from hone.report.pages import OTHER_FILE
 

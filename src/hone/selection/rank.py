@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from hone.config.settings import UPSTREAM
+from hone.config.experiments import UPSTREAM
 from hone.records import Definition, Language, Performance, Solution, Trace, Workload
 
 NATIVE = (Language.CUDA, Language.CPP)

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, Self
 
-from hone.config.settings import UPSTREAM
+from hone.config.experiments import UPSTREAM
 from hone.core.errors import RecordError
 from hone.core.files import read_all, write_records, write_text
 from hone.records import (

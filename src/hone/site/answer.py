@@ -8,7 +8,7 @@ from typing import Any
 
 from hone.analysis.archives import source_link
 from hone.analysis.frames import NO_CODE, SPEED_COLUMNS, UNANSWERED, Place
-from hone.config.settings import ASTRA
+from hone.config.experiments import ASTRA
 from hone.records import Definition, Finding, Language, Solution, Trace, digest
 from hone.site.entries import Entry
 from hone.site.run import ID_DIGITS, Located, SiteRun, page_id

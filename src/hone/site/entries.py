@@ -10,7 +10,7 @@ from typing import Any
 from hone.analysis.frames import CATEGORY, SPEED_COLUMNS, Place, verdict_of
 from hone.analysis.metrics import geometric_mean
 from hone.analysis.trajectories import NOT_ASKED, Trajectory, Version
-from hone.config.settings import UPSTREAM
+from hone.config.experiments import UPSTREAM
 from hone.site.run import SiteRun, page_id
 
 TEXTS = (

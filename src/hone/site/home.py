@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hone.config.settings import REFERENCE_MODEL, Settings
+from hone.config.experiments import REFERENCE_MODEL
+from hone.config.settings import Settings
 from hone.report.landing import experiments, trainings
 from hone.site.entries import Entry
 from hone.site.tables import ReadTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hone.config.settings import UPSTREAM
+from hone.config.experiments import UPSTREAM
 from hone.site.entries import Entry, has_number
 from hone.site.run import page_id
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from hone.config.settings import Numbers
+from hone.config.experiments import Numbers
 from hone.config.sources import Source
 from hone.core.errors import located
 from hone.core.files import read_all, read_records, write_records

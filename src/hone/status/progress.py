@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from hone.config.settings import ASTRA, Settings
+from hone.config.experiments import ASTRA
+from hone.config.settings import Settings
 from hone.config.strategy import Tuned
 from hone.config.trainings import TrainingKey
 from hone.file_map import FileMap, Kinds, Questions, Shard

@@ -11,7 +11,7 @@ from hone.analysis.context import Cells
 from hone.analysis.metrics import geometric_mean, geometric_mean_interval
 from hone.analysis.render import number
 from hone.analysis.search import strategy_name
-from hone.config.settings import Experiment, Rounds
+from hone.config.experiments import Experiment, Rounds
 from hone.config.strategy import Linear
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow

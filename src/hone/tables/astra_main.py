@@ -13,7 +13,7 @@ from hone.analysis.context import Cells
 from hone.analysis.metrics import geometric_mean
 from hone.analysis.render import number
 from hone.analysis.source_lines import lines_of_code
-from hone.config.settings import UPSTREAM
+from hone.config.experiments import UPSTREAM
 from hone.records import Solution
 from hone.sources.workloads import moved_bytes
 from hone.tables import columns

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hone.analysis.astra import Astra, Outcome
 from hone.analysis.metrics import geometric_mean, geometric_mean_interval
 from hone.analysis.trajectories import Version
-from hone.config.settings import UPSTREAM
+from hone.config.experiments import UPSTREAM
 from hone.methods.astra.strategy import ALL_ROUNDS
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hone.analysis.astra import US_PER_MS, Astra, Outcome, paper_shape
 from hone.analysis.context import Cells
-from hone.config.settings import UPSTREAM
+from hone.config.experiments import UPSTREAM
 from hone.records import Status, Trace, Workload
 from hone.sources.workloads import moved_bytes
 from hone.tables import columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from hone.config.settings import Experiment
+from hone.config.experiments import Experiment
 from hone.config.strategy import Tuned
 from hone.core.errors import ConfigError
 from hone.core.files import read_all, write_records

@@ -11,7 +11,7 @@ from hone.compile.builds import build_all
 from hone.compile.kernels import with_kernels
 from hone.compile.outcome import first_error
 from hone.compile.slots import compilers_at_a_time
-from hone.config.settings import UPSTREAM
+from hone.config.experiments import UPSTREAM
 from hone.core.errors import MachineError
 from hone.judge.judging import judge_all
 from hone.machine.hardware import GPU

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from hone.config.settings import Rounds
+from hone.config.experiments import Rounds
 from hone.methods.astra.evidence import NO_COUNTERS, NO_RESOURCES, describe, evidence, median_interval, overview, table
 from hone.records import Build, BuildStatus, Clock, KernelResources, Performance, Status, Timing, Trace
 from tests.methods.astra.conftest import SUITE, workload

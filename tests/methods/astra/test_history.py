@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from hone.config.settings import Rounds
+from hone.config.experiments import Rounds
 from hone.methods.astra.history import Attempt, attempts_of, histories
 from hone.records import Candidate, Status
 from tests.methods.astra.conftest import SUITE

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hone.config.settings import Rounds, load
+from hone.config.experiments import Rounds
+from hone.config.settings import load
 from hone.core.errors import ConfigError
 
 

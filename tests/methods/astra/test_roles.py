@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.config.settings import Experiment
+from hone.config.experiments import Experiment
 from hone.core.errors import ConfigError
 from hone.methods.astra.roles import CODING, TESTING, RoleAnswer, RoleRenderer
 from hone.methods.astra.strategy import round_of

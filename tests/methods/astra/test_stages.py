@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.config.settings import Experiment
+from hone.config.experiments import Experiment
 from hone.core.errors import MachineError, RecordError
 from hone.core.files import read_records, write_records
 from hone.methods.astra import stages

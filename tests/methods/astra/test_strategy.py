@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.config.settings import Experiment
+from hone.config.experiments import Experiment
 from hone.config.strategy import Linear
 from hone.core.files import read_records, write_records
 from hone.file_map import FileMap

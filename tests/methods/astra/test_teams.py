@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.config.settings import ASTRA, Experiment
+from hone.config.experiments import ASTRA, Experiment
 from hone.file_map import FileMap
 from hone.methods.astra.roles import RoleAnswer, RoleRenderer
 from hone.teams import TEAMS, Role, Team

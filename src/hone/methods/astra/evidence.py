@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from hone.config.settings import UPSTREAM, Rounds
+from hone.config.experiments import UPSTREAM, Rounds
 from hone.methods.astra.history import JUDGES_BOUND, History, Version
 from hone.methods.astra.roofline import least_time
 from hone.methods.feedback import failure

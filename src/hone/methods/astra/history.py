@@ -12,7 +12,7 @@ from functools import cached_property
 
 from pydantic import Field
 
-from hone.config.settings import Rounds
+from hone.config.experiments import Rounds
 from hone.methods.astra.roofline import least_time
 from hone.records import Build, Candidate, Definition, Solution, Trace, Versioned, Workload
 from hone.selection.rank import credited_speedup, fastest, mean_speedup

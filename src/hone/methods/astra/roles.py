@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hone import launcher
-from hone.config.settings import UPSTREAM, Experiment
+from hone.config.experiments import UPSTREAM, Experiment
 from hone.core.errors import ConfigError
 from hone.machine.hardware import gpu
 from hone.methods.astra.evidence import evidence, failures, overview

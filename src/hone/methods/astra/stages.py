@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from hone.compile.kernels import kernel_solution
-from hone.config.settings import UPSTREAM, Experiment, Method, Numbers
+from hone.config.experiments import UPSTREAM, Experiment, Method, Numbers
 from hone.core.errors import MachineError, RecordError
 from hone.core.files import read_all, read_records, write_records
 from hone.machine.hardware import GPUS

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hone.config.settings import Experiment
+from hone.config.experiments import Experiment
 from hone.config.strategy import Beam
 from hone.methods.astra.history import History, Version
 from hone.records import BuildStatus

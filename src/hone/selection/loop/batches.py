@@ -12,7 +12,7 @@ import torch
 
 from hone.compile.builds import build_for
 from hone.compile.kernels import kernel_solution
-from hone.config.settings import UPSTREAM
+from hone.config.experiments import UPSTREAM
 from hone.core.errors import MachineError
 from hone.gnn.sampling import Sampler
 from hone.gnn.seeds import Plan, shuffled

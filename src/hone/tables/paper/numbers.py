@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hone.analysis.paper_numbers import Key, PublishedNumber
-from hone.config.settings import Experiment, Settings
+from hone.config.experiments import Experiment
+from hone.config.settings import Settings
 from hone.machine.hardware import GPU
 from hone.tables.words import is_known
 

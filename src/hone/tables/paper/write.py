@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from hone.analysis.paper_numbers import FOLDER, read_published
 from hone.analysis.render import escape, pipe_table
-from hone.config.settings import UNPROMPTED, Settings
+from hone.config.experiments import UNPROMPTED
+from hone.config.settings import Settings
 from hone.core.files import write_text
 from hone.machine.hardware import GPUS, load_gpus
 from hone.report.pages import document, rendered
