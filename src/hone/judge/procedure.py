@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from hone.judge.baselines import BaselineFailedError, KernelBaselines
@@ -43,6 +43,31 @@ class Figures:
 # ------------------------------------------------------------------------------------------------ correctness
 
 
+@dataclass(frozen=True)
+class PlannedTrial:
+    """One that every solution of a workload meets."""
+
+    seed: int
+    """Of the inputs."""
+    forward_seed: int
+    distribution: Distribution
+    exact: bool
+    """Precision is measured, too."""
+
+
+def planned_trials(
+    seed: int, trials: int, distributions: Sequence[Distribution], protocol: Protocol
+) -> Iterator[PlannedTrial]:  # fmt: skip
+    """At least `trials`, and one with each of `distributions`, which the device can give; `seed`: the workload's."""
+    seeds = random.Random(seed)
+    strict = protocol.rule == "hone"
+    chosen: Sequence[Distribution] = distributions if strict else ("as_given",)
+    for number in range(max(trials, len(chosen))):
+        input_seed, forward_seed = seeds.getrandbits(31), seeds.getrandbits(31)
+        exact = strict and number < len(chosen)
+        yield PlannedTrial(input_seed, forward_seed, chosen[number % len(chosen)], exact)
+
+
 @dataclass
 class Examination:
     """The trials of one solution at one choice of sizes."""
@@ -53,26 +78,22 @@ class Examination:
     figures: Figures = field(default_factory=Figures)
 
     def check(self, trials: int) -> None:
-        """Trials with seeds drawn from the workload's, distributions in turn; raises Verdict when one is wrong."""
+        """The planned trials, usual values where the reference refuses others; raises Verdict when one is wrong."""
         self.findings.only_held_out = bool(self.stand.place)
-        seeds = random.Random(self.stand.seed)
-        strict = self.protocol.rule == "hone"
-        chosen: Sequence[Distribution] = self.stand.usable(self.protocol.distributions) if strict else ("as_given",)
         refused: set[str] = set()
-        for number in range(max(trials, len(chosen))):
-            distribution = chosen[number % len(chosen)]
-            exact = strict and number < len(chosen)
-            input_seed, forward_seed = seeds.getrandbits(31), seeds.getrandbits(31)
-            if distribution in refused or not self._tried(input_seed, forward_seed, distribution, exact=exact):
-                refused.add(distribution)
-                self._tried(input_seed, forward_seed, "as_given", exact=False)
+        usable = self.stand.usable(self.protocol.distributions)
+        for item in planned_trials(self.stand.seed, trials, usable, self.protocol):
+            if item.distribution in refused or not self._tried(item):
+                refused.add(item.distribution)
+                self._tried(replace(item, distribution="as_given", exact=False))
             self.findings.errors = self.figures.record()
         if self.figures.tally.wrong:
             raise Verdict(Status.WRONG_VALUE, self.figures.tally.sentence())
 
-    def _tried(self, seed: int, forward_seed: int, distribution: Distribution, *, exact: bool) -> bool:
+    def _tried(self, item: PlannedTrial) -> bool:
         """Whether the reference can take the distribution; raises Verdict for what is wrong beyond single elements."""
-        trial = self.stand.trial(seed, forward_seed, distribution, exact=exact)
+        distribution = item.distribution
+        trial = self.stand.trial(item.seed, item.forward_seed, distribution, exact=item.exact)
         if trial is None:
             return False
         if distribution == "as_given" and not self.stand.place:

@@ -18,7 +18,7 @@ On a GPU (`hone.judge.device.cuda`) runners answer to some more:
     choose_gate (reference) which gate `hand_over` gives away: that of solutions, or a new one
     hand_over (reference) answered by the descriptors of its device memory, and by nothing else
     map       take device memory: answered by `ready`, then sent the descriptors, then answered by `ok`
-    trial     (reference) inputs of one seed, poisoned outputs, expected results
+    trial     (reference) inputs of one seed, poisoned outputs, expected results; ahead: compute those, and keep them
     compare   (reference) check what lies in the outputs
     refresh   (reference) new inputs, hidden at first, and poisoned outputs
     reveal    (reference) show hidden inputs to the solution and fill the L2 cache with other data

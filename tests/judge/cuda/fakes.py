@@ -125,6 +125,9 @@ class ReferenceProcess:
     def _load(self, _: Any) -> dict[str, Any]:
         return {"written": self.written, "random": self.random, "scalars": self.scalars(0)}
 
+    def _ahead(self, _: Any) -> dict[str, Any]:
+        return {"kept": False}
+
     def _trial(self, message: dict[str, Any]) -> dict[str, Any]:
         self.distributions.append(message["distribution"])
         self.device.count = 1

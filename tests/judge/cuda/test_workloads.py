@@ -15,7 +15,7 @@ from hone.sources.workloads import moved_bytes
 
 from ..conftest import tensor, workload_of
 from .fakes import GPU
-from .rigs import OUT, SCALE, SETS, STRICT, batch, problem, refused
+from .rigs import ALL, OUT, SCALE, SETS, STRICT, batch, problem, refused
 
 IN_PLACE = {"in_place": True}
 UPDATE = problem(
@@ -197,7 +197,7 @@ def test_random_references_are_found_by_what_they_write(rig):
 
 
 def test_a_session_holds_the_references_of_one_workload(monkeypatch):
-    alive, made = [], []
+    alive, made, planned = [], [], []
 
     class Reference:
         alive = True
@@ -206,6 +206,9 @@ def test_a_session_holds_the_references_of_one_workload(monkeypatch):
             self.plan = plan
             alive.append(self)
             made.append((plan.workload.name, dict(plan.sizes)))
+
+        def ahead(self, trials):
+            planned.append([(trial.distribution, trial.exact) for trial in trials])
 
         def close(self):
             alive.remove(self)
@@ -225,3 +228,4 @@ def test_a_session_holds_the_references_of_one_workload(monkeypatch):
     assert [item.plan.workload.name for item in alive] == ["other"]
     assert reference(own, {}) is not first
     assert made == [("own", {}), ("own", {"rows": 2}), ("other", {"rows": 3}), ("own", {})]
+    assert planned == 4 * [[(distribution, True) for distribution in ALL]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,7 +18,7 @@ from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import DeviceTiming
-from hone.judge.device.cuda.trials import DeviceTrials
+from hone.judge.device.cuda.trials import DeviceTrials, trial_count
 from hone.judge.device.cuda.ways import ALL_MODES, UNCAPTURED
 from hone.judge.findings import Findings
 from hone.judge.needs import compiles_when_run
@@ -34,7 +34,6 @@ from hone.records import WAITING, AsPublished, Language, Mode, Protocol, Status
 from hone.screen.kernels import kind_of_kernel
 from hone.sources.gold import gold_solution
 
-HELD_OUT_TRIALS = 1
 LARGE = 4
 """So many times its tensors a problem may need: batches have many sets, and float64 is twice as wide."""
 BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)
@@ -145,18 +144,22 @@ class CudaBench:
         for chosen in reversed(sizes):
             with self._waited(findings, "reference"), findings.phase("reference"):
                 self.kept.reference(case, chosen)
-            with self._waited(findings), self._turns.measuring():
-                self._judge_size(case, chosen, findings, figures, scratch)
+            with closing(self._subject(case, scratch)) as subject:
+                if scratch is None:
+                    with self._waited(findings, "load"), findings.phase("load"), self._turns.working():
+                        subject.attach(self.kept.reference(case, chosen))
+                with self._waited(findings), self._turns.measuring():
+                    self._judge_size(case, chosen, subject, findings, figures, scratch)
 
     def _judge_size(
-        self, case: Case, chosen: Mapping[str, int], findings: Findings, figures: Figures, scratch: Path | None
-    ) -> None:
-        """All that a solution has a part in: no other judge uses the GPU meanwhile."""
+        self, case: Case, chosen: Mapping[str, int], subject: DeviceSubject, findings: Findings, figures: Figures,
+        scratch: Path | None,
+    ) -> None:  # fmt: skip
+        """All that a solution's code has a part in: no other judge uses the GPU meanwhile."""
         reference = self.kept.reference(case, chosen)
         if scratch is not None:
             with findings.phase("compile"):
                 self._compile(case, reference, scratch)
-        subject = self._subject(case, scratch)
         try:
             self._judge(case, subject, reference, findings, figures)
         except Verdict as verdict:
@@ -175,12 +178,12 @@ class CudaBench:
             findings.confinement = subject.confinement
             self._shortfall.warn_once(subject.confinement)
             with findings.phase("load"):
-                subject.attach(reference)
+                if not subject.attached:
+                    subject.attach(reference)
                 subject.calibrate(reference)
                 subject.load(reference.plan)
             trials = DeviceTrials(reference, subject, findings)
-            wanted = HELD_OUT_TRIALS if held_out else protocol.correctness_trials
-            Examination(trials, protocol, findings, figures).check(wanted)
+            Examination(trials, protocol, findings, figures).check(trial_count(reference.plan, protocol))
             if held_out:
                 return
             if protocol.timing:

@@ -15,7 +15,7 @@ from hone.judge.device.cuda.plan import DevicePlan, make_device_plan
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import DeviceTiming
-from hone.judge.device.cuda.trials import DeviceTrials
+from hone.judge.device.cuda.trials import DeviceTrials, planned
 from hone.judge.findings import Findings
 from hone.judge.procedure import Examination, lenient
 from hone.judge.protocols.kernelbench import baseline_as_published
@@ -74,6 +74,8 @@ class Kept:
         plan: DevicePlan = make_device_plan(case.definition, case.workload, sizes)
         compiles = "torch_compile" in self._baselines and not sizes
         self._references[key] = reference = self._new_reference(plan, compiles=compiles)
+        with self._turns.working():
+            reference.ahead(planned(plan, self._protocol))
         if self._protocol.timing and not sizes:
             with self._turns.measuring():
                 self._find_ways(case, reference)

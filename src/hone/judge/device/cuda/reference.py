@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from hone.core.errors import on_failure
 from hone.judge.device.cuda.plan import DevicePlan, check_memory
 from hone.judge.device.cuda.sets import run_count
 from hone.judge.plan import GIB
+from hone.judge.procedure import PlannedTrial
 from hone.judge.references import COMPILE_TIMEOUT_S, ask_reference, reference_failure
 from hone.judge.runner import Runner, RunnerError, Zygote
 from hone.judge.verdict import Verdict
@@ -112,6 +113,12 @@ class DeviceReference:
             return self._runner.take_descriptors(len(REGIONS), SETUP_TIMEOUT_S), gate
         except RunnerError as error:
             raise reference_failure(error) from None
+
+    def ahead(self, trials: Iterable[PlannedTrial]) -> None:
+        """Compute what these trials expect before there is a solution, as far as memory reaches."""
+        for item in trials:
+            if not self._work({"do": "ahead", **asdict(item)})["kept"]:
+                return
 
     def trial(self, seed: int, forward_seed: int, distribution: str, *, exact: bool) -> dict[str, Any]:
         """Inputs and expected outputs of one trial: `scalars`, `usable`, `baseline_error`."""

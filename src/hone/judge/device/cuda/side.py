@@ -59,6 +59,7 @@ class DeviceSubject:
         """Of a baseline: how it is timed, after `DeviceTiming.rehearse`."""
         self.device_run_ms = 0.0
         """What a run took when it was first tried behind a gate, by its own account, launches left out."""
+        self.attached = False
         self.captured = False
         """A capture has been tried in this process."""
         self._launching_s = 0.0
@@ -92,10 +93,9 @@ class DeviceSubject:
         return self._runner.confinement
 
     def attach(self, reference: DeviceReference, *, own_gate: bool = False) -> None:
-        """Open the GPU and map the shared memory: parameters read-only, inputs not, so that who writes is told so.
+        """Open the GPU and map the shared memory, before there is any code: all but the parameters can be written to.
 
-        None of the solution's own code is there yet. `own_gate`: for an existing kernel, whose gate a solution beside
-        it must not reach.
+        `own_gate`: for an existing kernel, whose gate a solution beside it must not reach.
         """
         self._ask(self._warm, SETUP_TIMEOUT_S, "starting")
         try:
@@ -112,6 +112,7 @@ class DeviceSubject:
                 raise Verdict(Status.MACHINE_ERROR, detail)
         except RunnerError as error:
             raise self._verdict(error, "starting", SETUP_TIMEOUT_S) from None
+        self.attached = True
 
     def calibrate(self, reference: DeviceReference) -> None:
         """Measure what an empty batch takes by the judge's clock, before any code of the solution is there."""

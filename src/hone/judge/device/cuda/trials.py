@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hone.judge.counts import Counts
+from hone.judge.device.cuda.plan import DevicePlan
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.findings import Findings
+from hone.judge.procedure import PlannedTrial, planned_trials
 from hone.judge.stand import Scalars, Trial
-from hone.records import Distribution
+from hone.records import Distribution, Protocol
 
 PRECISION_FLOOR = {
     "float64": 1e-12, "float32": 5e-5, "float16": 4e-3, "bfloat16": 3e-2, "float8_e4m3fn": 0.1, "float8_e5m2": 0.2,
 }  # fmt: skip
 """Relative error that any honest implementation may have: far under that of the next smaller number format."""
+
+
+HELD_OUT_TRIALS = 1
+
+
+def trial_count(plan: DevicePlan, protocol: Protocol) -> int:
+    """Trials of a solution, at least."""
+    return HELD_OUT_TRIALS if plan.held_out else protocol.correctness_trials
+
+
+def planned(plan: DevicePlan, protocol: Protocol) -> Iterator[PlannedTrial]:
+    """What every solution of the workload is tried with."""
+    return planned_trials(plan.workload.seed, trial_count(plan, protocol), protocol.distributions, protocol)
 
 
 class DeviceTrials:
