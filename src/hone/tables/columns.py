@@ -114,9 +114,8 @@ WinnerSpeedup = Annotated[
     float,
     Field(
         description=(
-            "Median time of the existing kernel over that of the winner: geometric mean over all workloads, of "
-            "several kernels the geometric mean of these, in which a kernel whose winner is not correct counts as "
-            "1."
+            "Median time of the existing kernel over that of the winner, as the geometric mean over all workloads. "
+            "Several kernels have the geometric mean of theirs; a kernel whose winner is not correct counts as 1."
         )
     ),
 ]
