@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hone.core.errors import MachineError
+from hone.core.processes import ending_within
 from hone.machine import syscalls
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -112,17 +112,8 @@ def run_watched(arguments: Sequence[str], folder: Path, name: str, timeout_s: fl
             arguments, env=child_environment(folder / f"{name}_tmp"), stdin=subprocess.DEVNULL,
             stdout=handle, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
-    ended = ""
     with GpuWatch(process.pid) as watch:
-        try:
-            status = process.wait(timeout_s)
-            ended = f"ended with status {status}" if status else ""
-        except subprocess.TimeoutExpired:
-            ended = f"stopped after {timeout_s:g} s"
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        ended = ending_within(process, timeout_s)
     wall_s = time.monotonic() - started
     said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     return {"wall_s": wall_s, "gpu_held_s": watch.held_s, "said": f"{ended}: {' '.join(said[-3:])}"}

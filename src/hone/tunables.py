@@ -8,9 +8,9 @@ Comments above the code say it; each `tune:` line becomes the `#define` of one v
     // threads: BLOCK
     // shared: BLOCK * VEC * 4
 
-`where` is what values must fulfil, with the operators of C on whole numbers. `threads` are those of the largest block
-and `shared` the bytes of shared memory that a launch asks for on top of the static ones: with them, values that no GPU
-can launch need not be tried. Where nothing is tuned, each parameter has its first allowed values.
+`where` is what values must fulfil, with the operators of C on whole numbers. `threads` are those of the largest block.
+`shared` is the bytes of shared memory that a launch asks for on top of the static ones. With these two, values that no
+GPU can launch need not be tried. Where nothing is tuned, each parameter has its first allowed values.
 """
 
 from __future__ import annotations

@@ -61,9 +61,9 @@ def profile(
 ) -> tuple[list[Event], int]:
     """What ran on the device, and how many launches there were between two flushes of the L2 cache.
 
-    `alone`: one, after which the device is waited for; else as many as there are buffers, so that the kernel's code
-    and the clocks are warm and the data is cold, as in the judge's batches. The flush writes, as the judge's does: it
-    leaves the cache full of lines that the kernel's own push out to memory.
+    `alone`: one launch, and then a wait for the device. Else as many as there are buffers: the kernel's code and the
+    clocks are warm and the data is cold, as in the judge's batches. The flush writes, as the judge's does. It leaves
+    the cache full of lines that the kernel's own push out to memory.
     """
     import torch
     from torch._C._autograd import DeviceType

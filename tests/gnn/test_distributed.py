@@ -98,6 +98,9 @@ def test_an_error_names_its_host_and_what_others_may_have_caused_ends_later(monk
             raise RuntimeError("closed by peer")
     assert slept == [distributed.AFTER_OTHERS_S]
     assert "closed by peer" in capfd.readouterr().err, "before the others are waited for"
+    with pytest.raises(KeyError), named_host(several):
+        raise KeyError("a fault of this process alone")
+    assert len(slept) == 1
 
 
 def test_every_process_needs_a_gpu_of_its_own(monkeypatch):

@@ -2,9 +2,10 @@
 
 import pytest
 
-from hone.records import Performance, Status, Timing
+from hone.core.files import write_records
+from hone.records import Build, BuildStatus, Performance, Status, Timing
 from tests.gnn.conftest import _one_thread, library, small_graph  # noqa: F401  fixtures
-from tests.selection.operator import DEFINITION, WORKLOADS
+from tests.selection.operator import BUILTIN, DEFINITION, FAST, FASTEST, WORKLOADS
 
 
 @pytest.fixture
@@ -27,3 +28,23 @@ def judged(trace):
         ]  # fmt: skip
 
     return make
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Writes one operator's files, and gives them in the order in which the stages take them."""
+
+    def write(traces, kernels=(BUILTIN, FAST, FASTEST)):
+        builds = [
+            Build(solution=item.id, status=BuildStatus.BUILT, artifact=f"builds/{item.id[:4]}/kernel.so", target="here")
+            for item in kernels
+        ]
+        parts = {
+            "definitions": [DEFINITION], "workloads": WORKLOADS, "solutions": kernels, "traces": traces,
+            "builds": builds,
+        }  # fmt: skip
+        for name, records in parts.items():
+            write_records(tmp_path / name, records)
+        return [[tmp_path / name] for name in parts]
+
+    return write

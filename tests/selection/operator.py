@@ -96,6 +96,10 @@ def solution(source):
     return Solution(definition=DEFINITION.name, language=Language.CPP, entry_point="launch", source=source)
 
 
+FAST, FASTEST = solution(FASTER), solution(f"// best\n{FASTER}")
+BUILTIN = solution(LAUNCHER)
+
+
 def selection(source, where=HERE, artifact="builds/none/kernel.so", target="none"):
     """With two small workloads; by default nothing of it is in any store."""
     kernel = SelectedKernel(where=where, solution=solution(source), artifact=artifact, target=target)

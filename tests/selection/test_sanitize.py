@@ -12,8 +12,7 @@ from hone.sanitizer import run as watching
 from hone.sanitizer.tool import TOOLS
 from hone.selection import sanitize as stage
 from hone.selection.stages import OBJECTED, objections_of, select
-from tests.selection.operator import DEFINITION, WORKLOADS
-from tests.selection.test_stages import BUILTIN, FAST, FASTEST
+from tests.selection.operator import DEFINITION, FAST, FASTEST, WORKLOADS
 
 GPU = "a GPU"
 NOTHING = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
@@ -37,26 +36,6 @@ def verdict(solution, tool="memcheck", status="clean", **changes):
     return SanitizerVerdict(
         definition=DEFINITION.name, solution=solution.id, where=GPU, tool=tool, status=status, **changes
     )
-
-
-@pytest.fixture
-def files(tmp_path):
-    """Files of one operator, as both stages take them."""
-
-    def write(traces, kernels=(BUILTIN, FAST, FASTEST)):
-        builds = [
-            Build(solution=item.id, status=BuildStatus.BUILT, artifact=f"builds/{item.id[:4]}/kernel.so", target="here")
-            for item in kernels
-        ]
-        parts = {
-            "definitions": [DEFINITION], "workloads": WORKLOADS, "solutions": kernels, "traces": traces,
-            "builds": builds,
-        }  # fmt: skip
-        for name, records in parts.items():
-            write_records(tmp_path / name, records)
-        return [[tmp_path / name] for name in parts]
-
-    return write
 
 
 @pytest.fixture

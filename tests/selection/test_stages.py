@@ -5,32 +5,19 @@ from typer.testing import CliRunner
 
 from hone.cli.operators import app
 from hone.core.errors import RecordError
-from hone.core.files import read_record, read_records, write_records
-from hone.records import Build, BuildStatus, Selection, SelectionReason, Status
+from hone.core.files import read_record, read_records
+from hone.records import Selection, SelectionReason, Status
 from hone.selection.stages import select, verification_workloads
-from tests.selection.operator import DEFINITION, FASTER, LAUNCHER, WORKLOADS, solution
-
-FAST, FASTEST = solution(FASTER), solution(f"// best\n{FASTER}")
-BUILTIN = solution(LAUNCHER)
+from tests.selection.operator import BUILTIN, DEFINITION, FAST, FASTEST, WORKLOADS
 
 
 @pytest.fixture
-def choose(tmp_path):
+def choose(tmp_path, files):
     """The two files that come of solutions and traces: the selection's text, and the reasons."""
 
     def run(traces, kernels=(BUILTIN, FAST, FASTEST), operator="sample_neighbours"):
-        builds = [
-            Build(solution=item.id, status=BuildStatus.BUILT, artifact=f"builds/{item.id[:4]}/kernel.so", target="here")
-            for item in kernels
-        ]
-        parts = {
-            "definitions": [DEFINITION], "workloads": WORKLOADS, "solutions": kernels, "traces": traces,
-            "builds": builds,
-        }  # fmt: skip
-        for name, records in parts.items():
-            write_records(tmp_path / name, records)
-        files = [[tmp_path / name] for name in parts]
-        select(operator, *files, output=tmp_path / "selected.json", reasons=tmp_path / "reasons.jsonl")
+        given = files(traces, kernels)
+        select(operator, *given, output=tmp_path / "selected.json", reasons=tmp_path / "reasons.jsonl")
         return (tmp_path / "selected.json").read_text(), read_records(tmp_path / "reasons.jsonl", SelectionReason)
 
     return run

@@ -39,17 +39,17 @@ class Rounds(Section):
     """`last`: each round starts from the kernel of the round before, as in the paper; `best`: from the fastest one so
     far that passed its whole suite, so that a regression is reverted."""
     stop_at_floor_share: float | None = Field(None, gt=0, le=1)
-    """A kernel is asked about no more once the least time that the GPU can need is this share of its best version's
-    time, as a geometric mean over its suite; absent: every round is asked."""
+    """A kernel's rounds end once the least time that the GPU can need is this share of its best version's time, as a
+    geometric mean over its suite. Absent: every round is asked."""
     roofline: bool = Field(False, exclude_if=lambda value: not value)
-    """Prompts name for each workload the least time, all bytes counted at the speed of a copy, and the gain that is
-    left; a kernel within 5 % of it is asked about no more, unless `stop_at_floor_share` says otherwise."""
+    """Prompts name for each workload the gain that is left and the least time, with all bytes at the speed of a copy.
+    The rounds of a kernel within 5 % of it end, unless `stop_at_floor_share` says otherwise."""
     notes: bool = False
     """`astra` only: a role writes down what a kernel's rounds taught, for the plans of the kernels after it. Each job
-    then waits for the jobs before it; `batch_size: 1` takes kernel by kernel."""
+    then waits for the jobs before it. `batch_size: 1` takes one kernel at a time."""
     evaluate: Literal["all", "winner"] = Field("all", exclude_if=lambda value: value == "all")
-    """Which versions are judged on all workloads, held-out ones included, as tables have it: each of them, or the
-    existing kernel and the winner by the suite alone, once all rounds are there. Prompts are the same."""
+    """Which versions are judged on all workloads for the tables, held-out ones included. `all`: each of them. `winner`:
+    once all rounds are there, the existing kernel and the winner by the suite. Prompts are the same."""
 
     @property
     def enough_share(self) -> float | None:

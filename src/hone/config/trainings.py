@@ -83,9 +83,9 @@ class Training(Overrides):
     """Names of entries of `graphs`."""
     models: tuple[GNNModel, ...] = Field(("sage",), min_length=1)
     systems: tuple[System, ...] = Field(("pipelined",), min_length=1)
-    """Rungs of the ladder: `plain` (worker processes, sampling in Python), `fast_sampler` (the same with the compiled
-    sampler), `shared_memory` (threads prepare whole batches in pinned memory), `pipelined` (and copy ahead), `device`
-    (graph, features and sampling in the GPU's memory); `pyg` and `full_batch` for comparison."""
+    """Rungs of the ladder. `plain`: worker processes, sampling in Python. `fast_sampler`: the same with the compiled
+    sampler. `shared_memory`: threads prepare whole batches in pinned memory. `pipelined`: they also copy ahead.
+    `device`: graph, features and sampling in the GPU's memory. `pyg` and `full_batch` are for comparison."""
     gpus: tuple[int, ...] = Field((1,), min_length=1)
     """Processes that train together."""
     nodes: tuple[Annotated[int, Field(ge=1)], ...] = Field((1,), min_length=1)
@@ -99,10 +99,10 @@ class Training(Overrides):
     threads: int = Field(2, ge=0)
     """That prepare batches, or worker processes; of each training process."""
     compute_threads: int = Field(1, ge=1)
-    """Of PyTorch, on a CPU, in each training process; rounding depends on their number, so that it is fixed here."""
+    """Of PyTorch, on a CPU, in each training process. Fixed here, since rounding depends on their number."""
     slots: int | None = Field(None, ge=4)
-    """Batches that are prepared ahead at most: left out, two for each thread and at least eight. They come in order, so
-    that with few more than threads a slow one holds up the others; each takes the memory of a batch."""
+    """Batches that are prepared ahead at most. If left out: two for each thread and at least eight. They come in order:
+    with few more than there are threads, a slow one holds up the others. Each takes the memory of a batch."""
     kernels: Kernels = "builtin"
     """`selected`: operators run the fastest kernels that the experiments on `kernels_from` found for this machine."""
     kernels_from: str | None = None
@@ -116,9 +116,9 @@ class Training(Overrides):
     deterministic: bool = False
     """For `device`: the same bits every time, also on a GPU. It sorts what gradients are summed over."""
     placement: Placement = "auto"
-    """For `device`: `gpu`: graph and features in the GPU's memory; `sharded`: features spread over the GPUs of one
-    machine; `host_features`: features in page-locked host memory, those that batches most likely read on the GPU too;
-    `host`: edges there as well. `auto`: the first of these that fits what is free. Batches are the same everywhere."""
+    """For `device`. `gpu`: graph and features in the GPU's memory. `sharded`: features spread over the GPUs of one
+    machine. `host_features`: features in page-locked host memory, the likeliest rows on the GPU, too. `host`: the
+    edges there as well. `auto`: the first of these that fits what is free. Batches are the same everywhere."""
     timeline_batches: int = Field(12, ge=0)
     """Batches of the last epoch whose spans are kept for the figure."""
 

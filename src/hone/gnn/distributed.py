@@ -18,7 +18,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hone.core.errors import HoneError, MachineError, located
+from hone.core.errors import MachineError, located
 
 if TYPE_CHECKING:
     import torch
@@ -117,16 +117,17 @@ def wait_for_all(ranks: Ranks) -> None:
 
 @contextmanager
 def named_host(ranks: Ranks) -> Iterator[None]:
-    """Where several hosts train, an error names this one's, and whatever is no HoneError ends it after the others."""
+    """Where several hosts train, a HoneError names this one.
+
+    A RuntimeError is what torch raises once another host is lost, so the process ends after the others.
+    """
     if ranks.nodes == 1:
         yield
         return
     try:
         with located(os.environ.get("SLURMD_NODENAME") or platform.node()):
             yield
-    except HoneError:
-        raise
-    except Exception:
+    except RuntimeError:
         traceback.print_exc()
         time.sleep(AFTER_OTHERS_S)
         raise

@@ -18,7 +18,7 @@ LEAST_CHANGE = 1e-8
 class PlateauRule:
     """Multiplies a learning rate by `factor` once the loss has not fallen for more than `patience` steps.
 
-    torch's scheduler reads the loss on the host, which stops a GPU at every step; here all state is tensors.
+    torch's scheduler reads the loss on the host, which stops a GPU at every step. Here all state is tensors.
     """
 
     def __init__(self, factor: float, patience: int, device: torch.device) -> None:

@@ -36,7 +36,7 @@ DOWNLOADS = Path(".hone/datasets")
 def prepare(name: str, entry: GraphEntry, output: Path, downloads: Path = DOWNLOADS) -> GraphInfo:
     """Make the folder `output` of the config's graph `name`, replacing one that is there; returns its graph.json.
 
-    Raises SourceError when a dataset's file is missing, truncated, not what its checksum says, or denies itself;
+    Raises SourceError when a dataset's file is missing, truncated, inconsistent, or not what its checksum says. Raises
     MachineError when the disk is full, or the GPU that is to draw it is missing or too small.
     """
     found: GraphStreams | FolderWriter = _reader(entry).read(entry, downloads)

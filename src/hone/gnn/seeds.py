@@ -21,8 +21,8 @@ def derived_seed(*parts: int | str) -> int:
 class Plan:
     """An epoch's batches: global batch b is the b-th slice of `batch_size * world` nodes of `order`.
 
-    Of each global batch a rank takes every world-th node, so that the ranks' batches differ by one node at most and
-    every rank has the same number of batches, the last of which may be empty.
+    Of each global batch a rank takes every world-th node, so the ranks' batches differ by one node at most. Every
+    rank has the same number of batches, the last of which may be empty.
     """
 
     order: Tensor

@@ -129,8 +129,8 @@ def _exported(requests: Mapping[str, LLMRequest], target: Target, batch_file: Pa
     return PendingAnswersError(
         f"{len(requests)} requests wait for their answers, written as an OpenAI Batch file to {batch_file}",
         where=target.name,
-        remedy=f"run it as a batch, then `hone import <its output file> --config <this run's config> --requests "
-        f"{requests_path}`, then the same command again",
+        remedy=f"run it as a batch; type `hone import <its output file> --config <this run's config> --requests "
+        f"{requests_path}`; repeat this command",
     )
 
 

@@ -2,10 +2,11 @@
 
 A directory of `<first two digits>/<key>.json`, each one Completion. Whatever lies there counts, whoever wrote it and
 under whatever experiment. An answer that a content filter cut or refused is kept like any other: it was paid for, and
-asking until the model complies would shift the distribution; delete the entry to ask again.
+asking until the model complies would shift the distribution. Delete the entry to ask again.
 
-A request may be sent only under the claim of its key, a `flock` that the kernel releases when a process dies, and into
-a Slot, disk space that is set aside beforehand: so nothing is asked twice, and no paid answer is lost to a full disk.
+A request may be sent only under the claim of its key, a `flock` that the kernel releases when a process dies. So
+nothing is asked twice. Its answer goes into a Slot, disk space that is set aside beforehand. So a full disk loses no
+paid answer.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ class Slot:
         except OSError as error:
             sys.stderr.write(f"save the next line as {self._final}:\n{line}")
             raise MachineError(
-                f"cannot keep an answer that was paid for: {error.strerror}; it was printed on stderr as one line "
+                f"cannot keep an answer that was paid for: {error.strerror}; it was printed on stderr, as the line "
                 f"that starts with {line[:50]}",
                 where=str(self._final),
                 remedy="free space or restore the disk, save that line as this file, then run the same command again",

@@ -125,10 +125,9 @@ class Budget:
         zero = " (its default: nothing that costs money may be asked)" if self._limit_usd == 0 else ""
         return SpendingLimitError(
             f"the next request could cost ${usd:.4f}, the ledger's answers cost ${spent_usd:.4f}, and the limit is "
-            f"${self._limit_usd:.2f}{zero}; it was not sent, what was answered is kept",
+            f"${self._limit_usd:.2f}{zero}; it was not sent, and earlier answers are kept",
             where="llm.spending_limit_usd",
-            remedy="raise the limit, or set the experiment's sampling.max_tokens: without it an answer is taken to "
-            "have up to 131,072 tokens",
+            remedy="raise the limit, or set the experiment's sampling.max_tokens: without it, 131,072 tokens count",
         )
 
 

@@ -1,7 +1,7 @@
 """Prompts: templates of `config/prompts/<method>/<role>.md`, rendered with strict undefined names.
 
 Methods of KernelBench (arXiv 2502.10517): zero-, one- and few-shot (section 3, Appendix C), hardware facts in the
-prompt (section 5.2), and iterative refinement (section 5.1) whose context is the last answer alone (G), with what
+prompt (section 5.2), and iterative refinement (section 5.1). A refinement shows the last answer alone (G), or also what
 happened when it ran (E) and the profiler's table (P).
 
 To add a method of one prompt, write its `coder.md` and add its name to `Method` in `hone.config.settings`. The line

@@ -1,8 +1,8 @@
 """A native solution as a registered PyTorch operator of the namespace `hone`.
 
-The operator can be called like any other: eagerly, under `torch.compile` (its fake form gives shapes and types, its
-schema says what is written in place) and while a CUDA graph is captured (it launches on the current stream and waits
-for nothing). It has no derivative.
+The operator can be called like any other: eagerly, under `torch.compile` and while a CUDA graph is captured. For the
+compiler, its fake form gives shapes and types, and its schema says what is written in place. For the graph, it launches
+on the current stream and waits for nothing. It has no derivative.
 """
 
 from __future__ import annotations

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -14,6 +12,7 @@ from math import prod
 from pathlib import Path
 
 from hone.core.code import code_digest
+from hone.core.processes import ending_within
 from hone.core.scratch import ScratchFolder
 from hone.core.store import Store
 from hone.records import Build, Definition, Language, SanitizerVerdict, Solution, Workload, digest
@@ -97,15 +96,7 @@ def _ended(arguments: Sequence[str], folder: Path) -> tuple[str, str]:
             arguments, stdin=subprocess.DEVNULL, stdout=handle, stderr=subprocess.STDOUT, start_new_session=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(folder)},
         )  # fmt: skip
-    try:
-        status = process.wait(TIMEOUT_S)
-        ended = f"ended with status {status}" if status else ""
-    except subprocess.TimeoutExpired:
-        ended = f"stopped after {TIMEOUT_S:g} s"
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    ended = ending_within(process, TIMEOUT_S)
     return log.read_text(encoding="utf-8", errors="replace"), ended
 
 

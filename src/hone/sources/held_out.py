@@ -109,6 +109,6 @@ def _check_variant(inspection: Inspection, entry: Mapping[str, int], variant: In
             raise HeldOutError(
                 f"{argument.name} {names} becomes {value.shape} {value.dtype}, not {expected} {argument.dtype}",
                 where,
-                "let get_inputs and get_init_inputs take their sizes from the constants when they are called, give "
-                "different values to constants that mean different things, or leave the axis out",
+                "read the sizes from the constants inside get_inputs and get_init_inputs, give different values to "
+                "constants that mean different things, or leave the axis out",
             )

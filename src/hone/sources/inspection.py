@@ -52,6 +52,6 @@ class Report(Record):
     inspection: Inspection | None = None
     error: str = ""
     field: str = ""
-    """The part of the file that the error is about, where it is the file's author who must mend it."""
+    """The part of the file that the error is about, where the file's author must fix it."""
     remedy: str = ""
     """With `field`: how."""

@@ -93,14 +93,14 @@ def check(text: str, where: str) -> None:
     try:
         tree = parse(text)
     except (SyntaxError, ValueError) as error:
-        raise SourceError(f"is not valid Python: {error}", where=where, remedy="mend or remove the file") from None
+        raise SourceError(f"is not valid Python: {error}", where=where, remedy="fix or remove the file") from None
     missing = [name for name in REQUIRED if name not in _top_level_names(tree)]
     if missing:
         raise SourceError(
             f"does not define {' and '.join(missing)}",
             where=where,
-            remedy="a problem needs class Model, get_inputs() and get_init_inputs() at the top level; add what is "
-            "missing, or move the file out of the level's folder",
+            remedy="define class Model, get_inputs() and get_init_inputs() at the top level, or move the file out of "
+            "the level's folder",
         )
     if any(isinstance(node, ast.Name) and node.id == HELD_OUT for node in ast.walk(parse(without_held_out(text)))):
         raise SourceError(

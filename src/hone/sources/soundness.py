@@ -78,7 +78,7 @@ def _row(path: Path, number: int, values: Mapping[str, str]) -> SoundnessRow:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise RecordError(f"{field}: {first['msg']}", where=f"{path}:{number}", remedy="mend that line") from None
+        raise RecordError(f"{field}: {first['msg']}", where=f"{path}:{number}", remedy="fix that line") from None
 
 
 def _table(path: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:

@@ -3,5 +3,5 @@
     config -> file_map (files that the pipeline makes) -> progress (done, pending)
     records in results/ and .hone -> rates             -> estimates -> one screen
 
-Everything is read and nothing is written, locked or asked, so that it can run beside a running pipeline.
+It only reads: it writes nothing, takes no lock and asks no model. So it can run beside a running pipeline.
 """

@@ -267,9 +267,9 @@ TABLE = RunTable(
     name="astra_main",
     title="Existing kernels, improved in rounds: speedup over the upstream kernel on all workloads",
     caption=(
-        "Existing kernels, improved round by round by several roles or by one agent: speedup of the winning version "
-        "over the upstream kernel on all workloads, held-out ones included, and lines of code before and after, beside "
-        "the paper's numbers."
+        "Existing kernels, improved round by round by several roles or by one agent. The speedup is the winner's over "
+        "the upstream kernel, on all workloads, held-out ones included. Beside it stand lines of code before and "
+        "after, and the paper's numbers."
     ),
     category="Astra",
     row=Row,

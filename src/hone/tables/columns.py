@@ -53,11 +53,16 @@ Sample = Annotated[int, Field(description="Index among answers to the same promp
 WallSeconds = Annotated[float, Field(description="Seconds from start to verdict, all phases.")]
 WorkloadsHigh = Annotated[float, Field(description="Upper end of that interval.")]
 WorkloadsLow = Annotated[float, Field(description="Lower end of its confidence interval, workloads resampled.")]
+AccuracyDeviation = Annotated[float, Field(description="Standard deviation over seeds.")]
 Archive = Annotated[str, Field(description="Name in the config of the public repository that holds the answer.")]
 Epochs = Annotated[float, Field(description="Epochs behind the row, of all seeds.")]
 FastP = Annotated[float, Field(description="Share of problems, 0 to 1; empty where an answer is unresolved.")]
 FileLanguage = Annotated[str, Field(description="What the file is written in.")]
 Hidden = Annotated[float, Field(description="Width of the hidden layers.")]
+InferenceFanout = Annotated[
+    str,
+    Field(description="Of inference, from the seeds outwards; `full`: all neighbours, layer by layer."),
+]
 Placement = Annotated[
     str,
     Field(description="Where the device system had graph and features: gpu, sharded, host_features or host."),
@@ -78,6 +83,7 @@ ShareLow = Annotated[
     float,
     Field(description="Lower end of the confidence interval; with unresolved answers: if all of them failed."),
 ]
+Split = Annotated[str, Field(description="Nodes that were asked about.")]
 Subset = Annotated[str, Field(description="`all` problems, or the `sound` ones without a known defect.")]
 SuiteSpeedup = Annotated[
     float,
@@ -108,9 +114,8 @@ WinnerSpeedup = Annotated[
     float,
     Field(
         description=(
-            "Median time of the existing kernel over that of the winner: geometric mean over all workloads, of "
-            "several kernels the geometric mean of these, in which a kernel whose winner is not correct counts as "
-            "1."
+            "Median time of the existing kernel over that of the winner, as the geometric mean over all workloads. "
+            "Several kernels have the geometric mean of theirs; a kernel whose winner is not correct counts as 1."
         )
     ),
 ]

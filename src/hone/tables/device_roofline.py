@@ -64,9 +64,9 @@ TABLE = RunTable(
     name="device_roofline",
     title="The device system's kernels beside what the GPU can do",
     caption=(
-        "Where a batch's time goes on a GPU that samples and trains by itself: each kernel's bytes and operations at "
-        "least, the time that the GPU needs for them at its measured copy bandwidth and product rate, and the time "
-        "that it took."
+        "Where a batch's time goes on a GPU that samples and trains by itself. Each kernel has the least bytes and "
+        "operations that it needs. Beside the time that it took stands the time that the GPU needs for these, at its "
+        "measured copy bandwidth and product rate."
     ),
     category="SALIENT",
     row=Row,

@@ -46,15 +46,15 @@ class Row(TableRow):
     """The operator's part of an epoch with the builtin, on one preparing thread; of the system `device` its part of
     all kernels' time."""
     predicted_gain: float = EMPTY
-    """By Amdahl's law: 1 / (1 - share + share / speedup), and at most `most_gain`; of a kernel that `fell_back` what
-    it would have gained; empty where the builtin was chosen: nothing is claimed."""
+    """By Amdahl's law: 1 / (1 - share + share / speedup), and at most `most_gain`. A kernel that `fell_back` has what
+    it would have gained. Empty where the builtin was chosen: nothing is claimed."""
     measured_gain: float = EMPTY
-    """Epoch with the builtins over epoch with the kernels, of all operators of the training together: geometric means
-    of the processes' mean epochs; empty unless every process ran this operator's selected kernel, as else builtin
+    """Epoch with the builtins over epoch with the kernels, of all operators of the training together, as geometric
+    means of the processes' mean epochs. Empty unless every process ran this operator's selected kernel: else builtin
     is compared with builtin."""
     measured_low: float = EMPTY
-    """Lower end of the measured gain's interval: whole processes are resampled, as pairs where those of both sides
-    ended in turns (below ten, Student's t on their logarithms); empty with one process on a side, as nobody knows
+    """Lower end of the measured gain's interval. Whole processes are resampled, as pairs where those of both sides
+    ended in turns; below ten it is Student's t on their logarithms. Empty with one process on a side, as nobody knows
     how far two are apart."""
     measured_high: float = EMPTY
     """Upper end of that interval."""
@@ -296,9 +296,9 @@ TABLE = RunTable(
     caption=(
         "Operators of training loops whose kernels a campaign made faster, put back into training. Left: the operator "
         "alone, over the builtin. Right: an epoch of the same training with the builtins over one with the selected "
-        "kernels, beside what Amdahl's law promises from the operator's share of an epoch; preparation that is hidden "
+        "kernels, beside what Amdahl's law promises from the operator's share of an epoch. Preparation that is hidden "
         "behind the steps can gain nothing. Whiskers: confidence interval over whole processes, a training with one "
-        "seed. Epochs of one process share what else the machine did, so that they count as one value. Where processes "
+        "seed. Epochs of one process share what else the machine did, so they count as one value. Where processes "
         "of both sides ended in turns, turns are resampled as pairs. One process on a side has no whiskers: it does "
         "not tell how far two processes of the same training are apart. A row in which the builtin ran claims nothing: "
         "there builtin is compared with builtin, and a ratio would be noise. Light: the selected kernel did not run, "

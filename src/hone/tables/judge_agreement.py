@@ -34,8 +34,8 @@ class Row(TableRow):
     """Yes or no: whether the archive and status_kernelbench both say correct or both not; empty without one of them."""
     cause: str
     """What a difference among the three verdicts is about, as the first of them that objects says: value, shape,
-    precision, compile, load, runtime, memory, timeout, input, unknown; `ours`: no verdict here; `machine`: none in
-    the archive; empty where all agree."""
+    precision, compile, load, runtime, memory, timeout, input, unknown. `ours`: no verdict here. `machine`: none in
+    the archive. Empty where all agree."""
     detail: columns.Detail = ""
     archive_error: str = ""
     """What the archive's harness said, cut."""

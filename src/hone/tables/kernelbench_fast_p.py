@@ -120,9 +120,9 @@ TABLE = RunTable(
     title="fast_p: share of problems whose kernel is correct and more than p times as fast",
     caption=(
         "Share of problems whose kernel is correct and more than *p* times as fast as the baseline (fast_p), for each "
-        "experiment, model and level, with a confidence interval: a band in the figure, or whiskers below five "
-        "problems. Every problem of a level is in the denominator. Where an answer has no verdict the share is left "
-        "open and the interval says what it would be if all such answers failed or succeeded; the figure hatches it. "
+        "experiment, model and level. The confidence interval is a band in the figure, or whiskers below five "
+        "problems. Every problem of a level is in the denominator. Where an answer has no verdict, the share is left "
+        "open. The interval then says what it would be if all such answers failed or succeeded; the figure hatches it. "
         "`published` is the paper's number."
     ),
     category="KernelBench",

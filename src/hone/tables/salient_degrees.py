@@ -20,19 +20,16 @@ class Row(TableRow):
 
     dataset: columns.Dataset
     model: columns.Architecture
-    fanout: str
-    """Of inference, from the seeds outwards; `full`: all neighbours, layer by layer."""
+    fanout: columns.InferenceFanout
     degree: str
     """Neighbours in the whole graph, the least and the most."""
     accuracy: float = EMPTY
     """Share of these nodes whose class is right, 0 to 1; mean over seeds."""
-    accuracy_std: float = EMPTY
-    """Standard deviation over seeds."""
+    accuracy_std: columns.AccuracyDeviation = EMPTY
     difference_points: float = EMPTY
     """Percentage points over inference with the full neighbourhood, on the same nodes."""
     seeds: columns.Seeds = EMPTY
-    split: str = ""
-    """Nodes that were asked about."""
+    split: columns.Split = ""
     nodes: int
     """Nodes of this degree in the split."""
     training: columns.Training = ""

@@ -23,19 +23,16 @@ class Row(TableRow):
 
     dataset: columns.Dataset
     model: columns.Architecture
-    fanout: str
-    """Of inference, from the seeds outwards; `full`: all neighbours, layer by layer."""
+    fanout: columns.InferenceFanout
     seed: str
     """Seed of the training; `mean` is the row over all seeds."""
     accuracy: float = EMPTY
     """Share of the nodes whose class is right, 0 to 1."""
-    accuracy_std: float = EMPTY
-    """Standard deviation over seeds."""
+    accuracy_std: columns.AccuracyDeviation = EMPTY
     difference_points: float = EMPTY
     """Percentage points over inference with the full neighbourhood."""
     seeds: columns.Seeds = EMPTY
-    split: str = ""
-    """Nodes that were asked about."""
+    split: columns.Split = ""
     nodes: int
     """Nodes that were asked about."""
     inference_s: float = EMPTY

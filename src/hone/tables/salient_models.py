@@ -26,21 +26,18 @@ class Row(TableRow):
     """Seed of the training; `mean` is the row over all seeds."""
     accuracy: float = EMPTY
     """Share of the nodes whose class is right, 0 to 1."""
-    accuracy_std: float = EMPTY
-    """Standard deviation over seeds."""
+    accuracy_std: columns.AccuracyDeviation = EMPTY
     difference_points: float = EMPTY
     """Percentage points over full-batch training."""
     seeds: columns.Seeds = EMPTY
-    split: str = ""
-    """Nodes that were asked about."""
+    split: columns.Split = ""
     nodes: int
     """Nodes that were asked about."""
     inference_s: float = EMPTY
     """Mean seconds of inference."""
     inference_seeds: float = EMPTY
     """Sampler seeds that the accuracy is the mean of."""
-    fanout: str = ""
-    """Of inference, from the seeds outwards; `full`: all neighbours, layer by layer."""
+    fanout: columns.InferenceFanout = ""
     reference: str = ""
     """The training on the whole graph that the row is compared with."""
     training: columns.Training = ""

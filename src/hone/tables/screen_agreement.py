@@ -141,9 +141,9 @@ TABLE = RunTable(
     name="screen_agreement",
     title="What the answers' text alone tells of their verdicts",
     caption=(
-        "The checks of `hone screen`, which runs nothing, beside the verdicts: how many answers each check flags, how "
-        "many of those have the verdict that it foretells (precision), and how many of all answers with that verdict "
-        "it flags (recall). `no pass`: the answer does not pass. `no credit`: it does not pass, or its time is "
+        "The checks of `hone screen`, which runs nothing, beside the verdicts. Precision is the share of a check's "
+        "flagged answers with the verdict that it predicts, recall the share of all answers with that verdict that it "
+        "flags. `no pass`: the answer does not pass. `no credit`: it does not pass, or its time is "
         "doubtful and earns nothing. Brackets hold an interval. Checks that flag no answer are left to the CSV file."
     ),
     category="Judge",

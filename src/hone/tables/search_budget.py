@@ -38,7 +38,7 @@ class Row(TableRow):
     """Answers of models so far, of all roles; the one that asks for a suite included."""
     speedup: float = EMPTY
     """Of the best kernel so far over the baseline, as the search measured it: on its suite, or on the workloads that a
-    prompt may show; of a search of parameters by short timings before its end."""
+    prompt may show. A search of parameters has short timings before its end."""
     possible: float = EMPTY
     """Speedup of a kernel at the least possible time; empty where the device's is not known."""
     share: float = EMPTY

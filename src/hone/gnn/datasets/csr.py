@@ -5,9 +5,9 @@ each group of rows will have, once to spill them into buckets of neighbouring ro
 bucket gives rows, columns and duplicates at once, and buckets follow each other in the output. All file access is
 sequential.
 
-Beside the output this takes 8 bytes of disk for each key. Memory: BYTES_A_CHUNK_EDGE for each edge of a chunk, then
-BYTES_A_BUCKET_KEY for each key of a bucket, both held below the bound; a group of rows alone that is larger than
-that (one enormous hub) is sorted in memory all the same.
+Beside the output this takes 8 bytes of disk for each key. It takes BYTES_A_CHUNK_EDGE of memory for each edge of a
+chunk, then BYTES_A_BUCKET_KEY for each key of a bucket. Both stay below the bound, with one exception: a single group
+of rows that is larger (one enormous hub) is sorted in memory all the same.
 """
 
 from __future__ import annotations

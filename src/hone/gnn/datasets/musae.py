@@ -1,7 +1,7 @@
 """Social and web graphs of MUSAE (Rozemberczki et al. 2021, arXiv 1909.13021), and graphs in its format.
 
-A CSV file of links, words of each node as features, and a table with the target: the type of page on Facebook, who
-writes about machine learning on GitHub, who streams for adults on Twitch, the traffic of a page of Wikipedia.
+A CSV file of links, words of each node as features, and a table with the target. On Facebook that is the type of page,
+on GitHub who writes about machine learning, on Twitch who streams for adults, on Wikipedia a page's traffic.
 """
 
 from __future__ import annotations

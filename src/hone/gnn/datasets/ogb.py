@@ -1,8 +1,8 @@
 """Node-classification graphs of the Open Graph Benchmark (Hu et al. 2020, arXiv 2005.00687), from OGB's own files.
 
 What the `ogb` package knows of a dataset (address, classes) is read from its table; its code is not run. Its loader
-holds the whole graph in memory several times over, unpickles its own cache in a way that torch no longer allows,
-asks on the terminal, and takes a download for whole that ended early.
+holds the whole graph in memory several times over, and unpickles its own cache in a way that torch no longer allows.
+It also asks on the terminal, and takes a download that ended early for whole.
 
 Edges, as published by OGB and here read as `num_stream_edges`: ogbn-arxiv 1,166,243 (169,343 nodes), ogbn-products
 61,859,140 (2,449,029; each undirected edge once), ogbn-papers100M 1,615,685,872 (111,059,956). Symmetrised and

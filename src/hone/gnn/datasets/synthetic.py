@@ -1,9 +1,9 @@
 """A graph with planted classes: what a model can learn is known, and that it needs the neighbours.
 
-A degree-corrected stochastic block model (Karrer and Newman 2011, arXiv 1008.3926): both ends of an edge are drawn
-in proportion to log-normal weights; with probability `homophily` the second end is drawn within the class of the
-first. Features are a class's random signs times `feature_signal` plus standard normal noise, so that one node alone
-says little about its class and the mean over its neighbours says much.
+A degree-corrected stochastic block model (Karrer and Newman 2011, arXiv 1008.3926). Both ends of an edge are drawn
+in proportion to log-normal weights. With probability `homophily` the second end is drawn within the class of the
+first. Features are a class's random signs times `feature_signal` plus standard normal noise. So one node alone
+says little about its class, and the mean over its neighbours says much.
 """
 
 from __future__ import annotations

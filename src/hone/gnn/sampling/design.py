@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 MAPS = ("tagged", "direct", "cleared", "swiss", "stl")
 """From global to local ids, in the order of cpp/kinds.h. `tagged`: open addressing, entries of earlier batches count as
-free; `direct`: an array with a value for each node of the graph; `cleared`: open addressing, set to zero for each
-batch; `swiss`: control bytes compared sixteen at a time, as in SALIENT's map; `stl`: std::unordered_map."""
+free. `direct`: an array with a value for each node of the graph. `cleared`: open addressing, set to zero for each
+batch. `swiss`: control bytes compared sixteen at a time, as in SALIENT's map. `stl`: std::unordered_map."""
 BOOKKEEPING = ("bits", "array", "set")
 """Which neighbours are taken already. `bits`: one bit each; `array`: a search through those taken; `set`:
 std::unordered_set. In the order of cpp/kinds.h."""

@@ -1,7 +1,7 @@
 """SALIENT's own sampler, to compare with: the extension module `fast_sampler` of github.com/MITIBMxGraph/SALIENT.
 
-It is built outside Hone (resources/build_fast_sampler.sh says how) and driven as its repository's driver does, but for
-the wait: its `blocking_get_batch` spins with the interpreter's lock held, which would take a core from its own threads.
+It is built outside Hone (resources/build_fast_sampler.sh says how) and driven as its repository's driver does. Only the
+wait differs: its `blocking_get_batch` spins with the interpreter's lock held, which takes a core from its own threads.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Sampler:
         `threads` prepare batches for `epoch`, in `slots` (default: `slots_for`) places; none are needed for `sample`.
         `design` None: the fastest for the graph's size; all give the same batches.
         `inner_loop`: a shared object that draws in the place of the sampler's own inner loop, built from a solution of
-        the definition `sample_neighbours`; its batches are the same where it is right, which nobody checks here.
+        the definition `sample_neighbours`. A right one gives the same batches, which is not checked here.
         `pin_memory`: the slots are page-locked, so that the current CUDA device can read them while the host goes on.
         Raises SamplerError: fan-outs, graph or design that the sampler cannot do; MachineError: no such library or
         inner loop.

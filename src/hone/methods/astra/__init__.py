@@ -1,5 +1,7 @@
 """Astra (arXiv 2509.07506): roles that improve an existing kernel in rounds, and the single agent beside them.
 
-suite -> history -> evidence -> prompts: the shapes that the testing role asked for, what became of every version on
-them, that as text, and the text in each role's template.
+suite      the shapes that the testing role asked for
+history    what became of every version on them
+evidence   that as text
+prompts    the text in each role's template
 """

@@ -1,8 +1,8 @@
 """What was really measured, as text for a prompt: every role and the single agent are shown the same.
 
-Latencies with intervals beside the existing kernel's of the same run, bytes and bandwidth, the place between that and
-the least possible time, what the compiler says about registers, shared memory and spills, hardware counters where there
-are any, and failures. From records alone: a replay renders the same text.
+Latencies have intervals and stand beside the existing kernel's of the same run, with bytes, bandwidth and the least
+possible time. The compiler adds registers, shared memory and spills. Hardware counters follow where there are any, then
+failures. All of it comes from records alone: a replay renders the same text.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ code: here it may crash, hang or scribble over memory, so it is loaded by a proc
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from hone.core.errors import HoneError, RecordError
 from hone.core.files import read_record, write_text
+from hone.core.processes import status_within
 from hone.gnn.job import TrainingJob
 from hone.machine.confinement import die_with_parent
 from hone.records import Definition, Record, SelectedKernel, Selection, Solution, Versioned, Workload
@@ -113,22 +113,10 @@ def _run(arguments: list[str], timeout_s: float) -> tuple[int | None, str]:
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         ) as run,
     ):
-        try:
-            code: int | None = run.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            code = None
-        finally:
-            _end(run)
+        code = status_within(run, timeout_s)
         output.seek(0)
         lines = output.read().decode("utf-8", "replace").strip().splitlines()
     return code, lines[-1] if lines else ""
-
-
-def _end(run: subprocess.Popen[bytes]) -> None:
-    try:
-        os.killpg(run.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
 
 
 def _signal_name(number: int) -> str:

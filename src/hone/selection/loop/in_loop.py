@@ -1,7 +1,7 @@
 """A selected kernel of the device system beside the builtin, in the loop's own memory at the training's own sizes.
 
-What the judge's inputs do not have is here: other fan-outs, widths and dropouts, a table of features as large as the
-graph's, and what earlier batches left in places that a batch does not use.
+It meets what the judge's inputs do not have: other fan-outs, widths and dropouts, and a table of features as large as
+the graph's. Places that a batch does not use hold what earlier batches left.
 """
 
 from __future__ import annotations

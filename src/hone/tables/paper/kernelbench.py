@@ -39,6 +39,14 @@ CORRECT: dict[str, Any] = {"p": 0.0}
 SINGLE: dict[str, Any] = {"experiment": "one_shot", "metric": "fast_p"}
 
 
+def _best_of_ten(counted: dict[str, Any], printed: str) -> Grid:
+    """One answer beside the best of ten: ten samples, or ten turns of a refinement."""
+    rows = {**ONE, **SAMPLED, **AT_TEN}
+    return Grid(
+        rows=(rows,), columns=(LEVELS, MODELS), stub=("method",), fixed=counted, tables=(printed,), at_most=True
+    )
+
+
 def _outcomes(data: Data) -> Drawn:
     found = frame_or_nothing(data.rows("kernelbench_errors", "one_shot", level="all"), "one_shot")
     return kernelbench_figures.errors_figure(found)
@@ -88,14 +96,7 @@ PAGES = (
         title="fast_1 of one answer, of repeated sampling and of iterative refinement",
         said="What ten answers give over one. *Samples* answer the same prompt. *Refinement* shows the last answer "
         "(G), or also its verdict (E) and a profile (P). The best of the ten counts.",
-        layout=Grid(
-            rows=({**ONE, **SAMPLED, **AT_TEN},),
-            columns=(LEVELS, MODELS),
-            stub=("method",),
-            fixed=FASTER,
-            tables=("Table 2",),
-            at_most=True,
-        ),
+        layout=_best_of_ten(FASTER, "Table 2"),
     ),
     Page(
         place="Table 4",
@@ -122,14 +123,7 @@ PAGES = (
         place="Table 9",
         title="fast_0 of one answer and of iterative refinement",
         said="Table 2's refinement, counting every problem with a correct kernel, fast or not.",
-        layout=Grid(
-            rows=({**ONE, **SAMPLED, **AT_TEN},),
-            columns=(LEVELS, MODELS),
-            stub=("method",),
-            fixed=CORRECT,
-            tables=("Table 9",),
-            at_most=True,
-        ),
+        layout=_best_of_ten(CORRECT, "Table 9"),
     ),
     Page(
         place="Table 10",

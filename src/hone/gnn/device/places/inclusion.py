@@ -20,8 +20,8 @@ def inclusion_probabilities(
 ) -> Tensor:  # fmt: skip
     """(nodes,) float32 on the device of `indptr`: the probability that a random batch has a node after its last hop.
 
-    As if nodes got into a batch independently of each other: a node u that is there with p(u) draws each of its
-    neighbours with t(u) = min(1, fan-out / degree), and every hop draws for all nodes found so far, so that
+    As if nodes got into a batch independently of each other. A node u is there with p(u), and draws each of its
+    neighbours with t(u) = min(1, fan-out / degree). Every hop draws for all nodes found so far:
     1 - p'(v) = (1 - p(v)) * product over v's neighbours u of (1 - t(u) p(u)). Edges go in both directions. `indices`
     may lie on the host: parts of them are brought.
     """
