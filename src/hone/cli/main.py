@@ -18,6 +18,7 @@ from hone.cli.options import DEFAULT_CONFIG, DEFAULT_DEFINITIONS, RUN, ConfigFil
 from hone.cli.screen import screen
 from hone.cli.site import papers, site, view
 from hone.cli.status import status
+from hone.cli.tables import tables
 from hone.config.runs import DEFAULT_RUN, RESULTS
 
 RUNS, JUDGE, ANSWERS, PROJECT = "Run and look", "Judge kernels", "Answers of models", "Work on Hone"
@@ -271,6 +272,7 @@ def show(
     show_tables(RESULTS / run / "tables")
 
 
+app.command(rich_help_panel=RUNS)(tables)
 app.command(rich_help_panel=RUNS)(view)
 app.command(rich_help_panel=RUNS)(site)
 app.command(rich_help_panel=RUNS)(papers)

@@ -1,0 +1,43 @@
+"""`hone tables`: the tables and figures of what a run has so far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hone.cli.options import DEFAULT_CONFIG, RUN, ConfigFile, in_run
+
+
+def tables(
+    config: ConfigFile = DEFAULT_CONFIG,
+    output: Annotated[Path, typer.Option(callback=in_run, help="The folder to write.")] = RUN / "so_far",
+) -> None:
+    """Write the tables and figures of what a run has so far, say when a GPU has to be given back.
+
+    The pipeline writes those of whole runs by itself. A verdict counts once its batch is judged.
+    """
+    from hone.analysis.provenance import Provenance
+    from hone.analysis.run import read_run
+    from hone.config.runs import run_folder
+    from hone.config.settings import read
+    from hone.core.code import commit
+    from hone.core.errors import RecordError
+    from hone.file_map import FileMap
+    from hone.tables.stages import make_figures, make_tables, run_of
+
+    settings = read(config)
+    files = FileMap(settings, str(run_folder(config))).table_records()
+    there = {kind: [path for path in map(Path, paths) if path.exists()] for kind, paths in files.items()}
+    if not there["traces"] and not there["trainings"] and not there["evaluations"]:
+        raise RecordError(
+            "no verdict and no training yet", where=str(run_folder(config)), remedy=f"snakemake --configfile {config}"
+        )
+    run = run_of(settings, read_run(there), Provenance.of(settings, commit()))
+    make_tables(run, output, output / "pages")
+    make_figures(output, output / "figures")
+    for kind, paths in files.items():
+        if len(there[kind]) < len(paths):
+            typer.echo(f"{kind}: {len(there[kind])} of {len(paths)} files")
+    typer.echo(str(output))

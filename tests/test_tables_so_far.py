@@ -1,0 +1,68 @@
+"""`hone tables`: an unfinished run's tables are those of its finished batches."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from hone.cli.main import app
+from hone.config.settings import read
+from hone.core.errors import RecordError
+from hone.core.files import write_records
+from hone.file_map import FileMap
+from hone.records import Candidate
+from hone.sources.gold import gold_solution
+
+RESOURCES = Path("resources").resolve()
+CONFIG = """
+run: half
+sources: {tiny: {kind: local, path: tiny, levels: {1: 2}}}
+experiments: {gold: {method: gold, source: tiny, levels: [1]}}
+batch_size: 1
+judge: {name: quick}
+"""
+
+
+@pytest.fixture
+def half(tmp_path, monkeypatch, definition, trace):
+    """A run of two problems in two batches, the first of which is judged."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "resources").symlink_to(RESOURCES)
+    Path("half.yaml").write_text(CONFIG)
+    settings = read(Path("half.yaml"))
+    files = FileMap(settings, "results/half").table_records()
+    problems = [definition, definition.model_copy(update={"name": "tiny/level1/2_Bias", "number": 2})]
+    write_records(Path(files["definitions"][0]), problems)
+    for path, item in zip(files["candidates"], problems, strict=True):
+        candidate = Candidate(
+            experiment="gold", method="gold", model="reference/model", definition=item.name, turn=0, sample=0,
+            solution=gold_solution(item).id, prompt_digest="", completion_key="",
+        )  # fmt: skip
+        write_records(Path(path), [candidate])
+    verdict = trace.model_copy(update={"solution": gold_solution(definition).id, "protocol": settings.judge})
+    write_records(Path(files["traces"][0]), [verdict])
+    return files
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, ["tables", "--config", "half.yaml", *arguments])
+
+
+def test_what_is_judged_is_in_the_tables_and_what_is_not_says_so(half):
+    done = call()
+    assert done.exit_code == 0, done.exception
+    found = pd.read_csv("results/half/so_far/judge_gold.csv", keep_default_na=False)
+    assert dict(zip(found["definition"], found["status"], strict=True)) == {
+        "tiny/level1/1_Bias": "passed",
+        "tiny/level1/2_Bias": "missing",
+    }
+    assert "traces: 1 of 2 files" in done.output
+    assert done.output.splitlines()[-1] == "results/half/so_far"
+
+
+def test_a_run_without_a_verdict_is_named(half):
+    Path(half["traces"][0]).unlink()
+    done = call("--output", "elsewhere")
+    assert isinstance(done.exception, RecordError)
+    assert "results/half" in str(done.exception) and not Path("elsewhere").exists()
