@@ -46,6 +46,18 @@ def test_every_system_trains_and_infers(small_graph, library, tmp_path, system):
         assert sum(part.correct for part in item.by_degree) == item.correct
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("system", ["pyg_gpu", "wholegraph"])
+def test_peers_train_and_infer_on_a_gpu(small_graph, compiled_store, tmp_path, system):
+    if system == "wholegraph":
+        pytest.importorskip("pylibwholegraph")
+    told = job(system, device="cuda", precision="bfloat16", epochs=5, lr=0.05)
+    compiled = compiled_library(told, compiled_store)
+    losses = [epoch.loss for epoch in run(told, small_graph, compiled, tmp_path).epochs]
+    assert losses[-1] < losses[0]
+    assert all(item.accuracy > 0.25 for item in inferred(told, small_graph, compiled, tmp_path).results)
+
+
 def test_a_split_without_nodes_is_said_before_anything_is_computed(small_graph, library, tmp_path, monkeypatch):
     empty = replace(small_graph, info=small_graph.info.model_copy(update={"num_valid": 0}))
     monkeypatch.setattr(stages.Graph, "open", lambda _: empty)

@@ -1,9 +1,11 @@
 """WholeGraph's peer under a stand-in for its package: what we ask of it, and what we make of its answers.
 
-The stand-in has the package's signatures and draws on a CPU. The package itself needs a GPU.
+The stand-in has the package's signatures and draws on a CPU. Where the package and a GPU are, it is tested, too.
 """
 
+import functools
 import sys
+from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -85,12 +87,10 @@ def hook(monkeypatch, tmp_path):
     monkeypatch.setattr(wholegraph.atexit, "register", lambda function: None)
     path = tmp_path / "hook.py"
     path.write_text(HOOK)
-    for cached in (wholegraph.library, wholegraph.stored):
-        cached.cache_clear()
+    for name in ("library", "stored"):  # the caches stay as they are: the package can be begun once in a process
+        monkeypatch.setattr(wholegraph, name, functools.cache(getattr(wholegraph, name).__wrapped__))
     yield path
     assert begun in ([], [(0, 1, 0, 1)]), "WholeGraph is begun once a process"
-    for cached in (wholegraph.library, wholegraph.stored):
-        cached.cache_clear()
 
 
 def source(graph, fanouts, hook):
@@ -127,3 +127,22 @@ def test_without_the_package_the_extra_is_named_before_anything_is_compiled(tmp_
     for attempt in (wholegraph.build_hook, wholegraph.library.__wrapped__):
         with pytest.raises(MachineError, match=r"needs the package pylibwholegraph\n.*pip install 'hone\[peers\]'"):
             attempt(tmp_path)
+
+
+@pytest.mark.skipif(
+    find_spec("pylibwholegraph") is None or not torch.cuda.is_available(), reason="needs hone[peers] and a GPU"
+)
+@pytest.mark.parametrize("fanouts", [(4, 3, 2), (-1,), (40, 1)])
+def test_the_package_itself_draws_exact_numbers_of_neighbours(small_graph, compiled_store, fanouts):
+    device = torch.device("cuda", 0)
+    hook = wholegraph.build_hook(compiled_store)
+    made = wholegraph.WholeMemorySource(small_graph, fanouts, device, hook, seed=5)
+    plan = Plan(shuffled(small_graph.tensor("train"), 0, 1), 50, 1)
+    for batch in made.batches(plan, NullObserver()):
+        seeds = plan.seeds(batch.index)
+        check_batch(batch, small_graph, seeds, fanouts)
+        assert {tensor.device for tensor in batch.device_tensors()} == {device}
+        assert torch.equal(batch.features.cpu(), small_graph.tensor("features")[batch.nodes.cpu().long()])
+        assert torch.equal(batch.labels.cpu(), small_graph.tensor("labels")[seeds])
+    first, again = (made.sample(plan.seeds(0).to(device), 0, 1) for _ in range(2))
+    assert sorted(first.nodes.tolist()) == sorted(again.nodes.tolist()), "a batch's key decides what it draws"
