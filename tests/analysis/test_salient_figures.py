@@ -7,6 +7,7 @@ import pytest
 
 from hone.analysis.plotting import NothingToShow
 from hone.analysis.salient_curves import reach
+from hone.analysis.salient_figures import seconds_a_worker
 from hone.tables.stages import draw
 
 from .tables import frame_of, read_table, table_of
@@ -50,6 +51,12 @@ def test_the_breakdown_s_bars_are_the_epoch_and_its_shares_fill_the_axis(tables)
         "paper: SALIENT, 1 V100-32GB, 16.5 s: 14.5 % waiting",
     ]
     assert sum(bar.get_width() for bar in shares.patches) == pytest.approx(len(names), abs=0.01)
+
+
+def test_what_one_thread_or_the_gpu_prepares_is_not_shared_out(tables):
+    table = read_table("salient_breakdown", tables).head(4)
+    table = table.assign(system=["plain", "pyg", "pyg_gpu", "wholegraph"], prepare_s=6.0, threads=[3, 3, 3, 0])
+    assert seconds_a_worker(table).tolist() == [2.0, 6.0, 6.0, 6.0]
 
 
 def test_the_ladder_starts_at_zero_and_shows_the_paper_s_speedup(tables):

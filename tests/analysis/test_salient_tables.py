@@ -98,10 +98,12 @@ def test_the_ladder_is_in_order_and_over_the_plain_loader():
     made = Trainings()
     for system, seconds in (("pipelined", 2.0), ("pyg", 10.0), ("plain", 8.0), ("full_batch", 1.0), ("device", 0.5)):
         made.train(system, seconds)
+    made.train("wholegraph", 1.6)
+    made.train("pyg_gpu", 4.0)
     rows = rows_of("salient_ladder", made.run())
-    assert [row["rung"] for row in rows] == ["pyg", "plain", "pipelined", "device"]
-    assert [row["speedup"] for row in rows] == pytest.approx([0.8, 1.0, 4.0, 16.0])
-    assert [row["speedup_over_pyg"] for row in rows] == pytest.approx([1.0, 1.25, 5.0, 20.0])
+    assert [row["rung"] for row in rows] == ["pyg", "plain", "pipelined", "pyg_gpu", "wholegraph", "device"]
+    assert [row["speedup"] for row in rows] == pytest.approx([0.8, 1.0, 4.0, 2.0, 5.0, 16.0])
+    assert [row["speedup_over_pyg"] for row in rows] == pytest.approx([1.0, 1.25, 5.0, 2.5, 6.25, 20.0])
     assert {row["reference"] for row in rows} == {"plain"}
     assert all("system" not in row for row in rows)
 

@@ -23,9 +23,15 @@ def small_graph(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def library(tmp_path_factory):
+def compiled_store(tmp_path_factory):
+    """Where what tests compile lies: WholeGraph's hook, too, of which a process loads one."""
+    return tmp_path_factory.mktemp("store")
+
+
+@pytest.fixture(scope="session")
+def library(compiled_store):
     """The compiled sampler."""
-    return build_sampler(tmp_path_factory.mktemp("store"))
+    return build_sampler(compiled_store)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -59,8 +59,12 @@ def test_hosts_share_processes_evenly():
 
 
 def test_systems_that_cannot_be_are_refused():
-    with pytest.raises(ValidationError, match="full_batch trains in one process"):
-        training(systems=["full_batch"], gpus=[1, 2])
+    for system in ("full_batch", "pyg", "pyg_gpu", "wholegraph"):
+        with pytest.raises(ValidationError, match=f"{system} trains in one process"):
+            training(systems=[system], gpus=[1, 2], device="cuda")
+    with pytest.raises(ValidationError, match="wholegraph samples on a GPU: write device: cuda"):
+        training(systems=["pipelined", "wholegraph"])
+    assert training(systems=["pyg_gpu"]).device == "cpu"
 
 
 ON_GPU = {"systems": ["pipelined", "device"], "device": "cuda", "precision": "bfloat16"}
@@ -106,8 +110,10 @@ def test_sums_are_scaled_for_models_that_sum_and_where_we_sum():
     assert [item.hyper("cora", model).scaled_sums for model in item.models] == [False, True]
     with pytest.raises(ValidationError, match="scaled_sums: sage does not sum"):
         training(models=["gin", "sage"], scaled_sums=True)
-    with pytest.raises(ValidationError, match="pyg sums by itself"):
-        training(models=["gin"], systems=["pipelined", "pyg"], scaled_sums=True)
+    for peer in ("pyg", "pyg_gpu", "wholegraph"):
+        with pytest.raises(ValidationError, match=f"{peer} sums by itself"):
+            training(models=["gin"], systems=["pipelined", peer], scaled_sums=True, device="cuda")
+    assert training(models=["gin"], systems=["full_batch"], scaled_sums=True).systems == ("full_batch",)
 
 
 def test_every_combination_is_a_job():

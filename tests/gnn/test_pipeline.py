@@ -16,6 +16,7 @@ from hone.gnn.transfer import DirectTransfer, PipelinedTransfer
 
 CPU = torch.device("cpu")
 LADDER = ["plain", "fast_sampler", "shared_memory", "pipelined"]
+SAMPLING = [*LADDER, "pyg_gpu"]
 
 
 def pipeline(graph, system, library, threads=2, fanouts=(4, 3, 2)):
@@ -39,7 +40,7 @@ def equal(one, other):
     )
 
 
-@pytest.mark.parametrize("system", LADDER)
+@pytest.mark.parametrize("system", SAMPLING)
 def test_every_rung_gives_the_plans_batches_with_features_and_labels(small_graph, library, system):
     plan = plan_of(small_graph, epoch=3)
     chain = pipeline(small_graph, system, library)
@@ -80,7 +81,7 @@ def test_worker_processes_make_no_difference(small_graph, library):
 
 
 def test_the_observer_sees_every_batch_prepared(small_graph, library):
-    for system in LADDER:
+    for system in SAMPLING:
         observer = SpanObserver(CPU)
         chain = pipeline(small_graph, system, library)
         observer.begin_epoch()

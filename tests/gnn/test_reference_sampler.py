@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from hone.gnn.reference_sampler import ReferenceSampler
+from tests.gnn.samples import check_batch
 
 
 def sampler(graph, fanouts, seed=0):
@@ -20,17 +21,8 @@ def same(one, other):
 def test_a_batch_is_what_it_should_be(small_graph, fanouts):
     seeds = small_graph.tensor("train")[:30]
     batch = sampler(small_graph, fanouts).sample(seeds, 4, 2)
-    nodes = batch.nodes.tolist()
-    assert nodes[:30] == seeds.tolist(), "seeds come first"
-    assert len(set(nodes)) == len(nodes) == batch.blocks[0].num_src
-    assert [block.num_src for block in batch.blocks[1:]] == [block.num_dst for block in batch.blocks[:-1]]
-    assert batch.blocks[-1].num_dst == batch.num_seeds == 30
-    for block, fanout in zip(batch.blocks, reversed(fanouts), strict=True):
-        for i in range(block.num_dst):
-            got = [nodes[j] for j in block.indices[block.indptr[i] : block.indptr[i + 1]].tolist()]
-            known = small_graph.neighbours(nodes[i]).tolist()
-            assert len(got) == (len(known) if fanout < 0 else min(fanout, len(known)))
-            assert len(set(got)) == len(got) and set(got) <= set(known)
+    assert (batch.index, batch.epoch, batch.num_seeds) == (4, 2, 30)
+    check_batch(batch, small_graph, seeds, fanouts)
 
 
 def test_the_same_key_gives_the_same_batch_and_another_key_another(small_graph):

@@ -7,7 +7,8 @@ import torch
 
 from hone.core.errors import ConfigError, RecordError
 from hone.gnn import checkpoint, stages
-from hone.gnn.stages import compiled_sampler, infer, train
+from hone.gnn.compiled import compiled_library
+from hone.gnn.stages import infer, train
 from hone.records import InferenceRun, TrainingRun
 from tests.gnn.blocks import interrupted_after_two_epochs, job
 
@@ -23,7 +24,7 @@ def inferred(told, graph, library, folder):
     return InferenceRun.model_validate_json((folder / "inference.json").read_text())
 
 
-@pytest.mark.parametrize("system", ["plain", "fast_sampler", "shared_memory", "pipelined", "full_batch"])
+@pytest.mark.parametrize("system", ["plain", "fast_sampler", "shared_memory", "pipelined", "pyg_gpu", "full_batch"])
 def test_every_system_trains_and_infers(small_graph, library, tmp_path, system):
     told = job(system, epochs=3, inference={"fanouts": [(5, 5, 5), (2, 2, 2)], "layerwise": True})
     found = run(told, small_graph, library, tmp_path)
@@ -43,6 +44,18 @@ def test_every_system_trains_and_infers(small_graph, library, tmp_path, system):
     for item in results:
         assert sum(part.nodes for part in item.by_degree) == item.nodes
         assert sum(part.correct for part in item.by_degree) == item.correct
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("system", ["pyg_gpu", "wholegraph"])
+def test_peers_train_and_infer_on_a_gpu(small_graph, compiled_store, tmp_path, system):
+    if system == "wholegraph":
+        pytest.importorskip("pylibwholegraph")
+    told = job(system, device="cuda", precision="bfloat16", epochs=5, lr=0.05)
+    compiled = compiled_library(told, compiled_store)
+    losses = [epoch.loss for epoch in run(told, small_graph, compiled, tmp_path).epochs]
+    assert losses[-1] < losses[0]
+    assert all(item.accuracy > 0.25 for item in inferred(told, small_graph, compiled, tmp_path).results)
 
 
 def test_a_split_without_nodes_is_said_before_anything_is_computed(small_graph, library, tmp_path, monkeypatch):
@@ -115,8 +128,9 @@ def test_without_validation_the_last_parameters_are_kept(small_graph, library, t
     assert inferred(job("pipelined", validation=None), small_graph, library, tmp_path).results
 
 
-def test_only_the_plain_loader_does_without_a_compiler(tmp_path, monkeypatch):
-    assert compiled_sampler(job("plain"), tmp_path) is None
+def test_only_what_pytorch_and_numpy_sample_does_without_a_compiler(tmp_path, monkeypatch):
+    assert compiled_library(job("plain"), tmp_path) is None
+    assert compiled_library(job("pyg_gpu"), tmp_path) is None
     monkeypatch.setattr("hone.gnn.sampling.build_sampler", lambda store: store / "sampler.so")
-    assert compiled_sampler(job("pipelined"), tmp_path) == tmp_path / "sampler.so"
+    assert compiled_library(job("pipelined"), tmp_path) == tmp_path / "sampler.so"
     assert stages.INFERENCE_SYSTEM["full_batch"] == "pipelined", "which is why it needs the sampler, too"

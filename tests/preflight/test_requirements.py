@@ -6,6 +6,7 @@ import pytest
 
 from hone.config.settings import load
 from hone.core.errors import MachineError, ProviderError
+from hone.gnn import packages
 from hone.machine import gpus as gpu
 from hone.preflight.requirements import PlannedJob, check_needs
 
@@ -79,6 +80,23 @@ def test_several_hosts_need_slurm(needs):
     with pytest.raises(MachineError, match=r"my\.yaml: rules train: several hosts need Slurm\n.*--profile slurm"):
         needs(hosts)
     needs(hosts, here=False)
+
+
+@pytest.mark.parametrize(
+    ("system", "words"), [("wholegraph", r"pip install 'hone\[peers\]'"), ("pyg", "install pyg-lib or torch-sparse")]
+)
+def test_a_peer_s_missing_package_names_training_and_remedy(needs, monkeypatch, system, words):
+    job = PlannedJob("train", training="ladder", system=system)
+    monkeypatch.setattr(packages, "find_spec", lambda module: None)
+    said = (
+        rf"my\.yaml: trainings\.ladder: systems: {system} needs the package .*\n  remedy: {words}.*, or take {system}"
+    )
+    with pytest.raises(MachineError, match=said):
+        needs(job)
+    needs(job, here=False)
+    needs(PlannedJob("train", training="ladder", system="pyg_gpu"))
+    monkeypatch.setattr(packages, "find_spec", lambda module: module in ("torch_sparse", "pylibwholegraph"))
+    needs(job)
 
 
 def test_a_missing_gpu_names_the_rules_that_want_it(needs, monkeypatch):

@@ -34,12 +34,14 @@ run_lock = forget_dead_runs(Path(".snakemake")) if workflow.is_main_process else
 
 
 def check_planned_jobs():
-    """Stop before the first job where keys, compilers or a GPU are missing that the planned jobs need."""
+    """Stop before the first job where keys, compilers, packages or a GPU are missing that the planned jobs need."""
     planned = [
         PlannedJob(
             job.rule.name,
             job.wildcards_dict.get("experiment", ""),
             job.wildcards_dict.get("model", ""),
+            job.wildcards_dict.get("training", ""),
+            job.wildcards_dict.get("system", ""),
             int(job.resources.get("gpu", 0)),
             int(job.resources.get("nodes", 1)),
         )

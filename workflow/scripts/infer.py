@@ -3,15 +3,16 @@
 from pathlib import Path
 
 from hone.core.script import reported
+from hone.gnn.compiled import compiled_library
 from hone.gnn.job import TrainingJob
-from hone.gnn.stages import compiled_sampler, infer
+from hone.gnn.stages import infer
 
 with reported(snakemake.log, snakemake.output):
     job = TrainingJob.model_validate(snakemake.params.job)
     infer(
         job,
         Path(snakemake.input.graph).parent,
-        compiled_sampler(job, Path(snakemake.params.store)),
+        compiled_library(job, Path(snakemake.params.store)),
         Path(snakemake.input.checkpoint),
         output=Path(snakemake.output[0]),
     )

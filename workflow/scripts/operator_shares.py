@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hone.core.script import reported
+from hone.gnn.compiled import compiled_library
 from hone.gnn.job import TrainingJob
-from hone.gnn.stages import compiled_sampler
 from hone.selection.loop.operator_share import measure
 
 with reported(snakemake.log, snakemake.output):
@@ -12,7 +12,7 @@ with reported(snakemake.log, snakemake.output):
     measure(
         job,
         Path(snakemake.input.graph).parent,
-        compiled_sampler(job, store),
+        compiled_library(job, store),
         [Path(snakemake.input.definitions)],
         store=store,
         output=Path(snakemake.output[0]),

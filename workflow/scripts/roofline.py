@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from hone.core.script import reported
+from hone.gnn.compiled import compiled_library
 from hone.gnn.job import TrainingJob
-from hone.gnn.stages import compiled_sampler, roofline
+from hone.gnn.stages import roofline
 
 with reported(snakemake.log, snakemake.output):
     job = TrainingJob.model_validate(snakemake.params.job)
-    library = compiled_sampler(job, Path(snakemake.params.store))
+    library = compiled_library(job, Path(snakemake.params.store))
     roofline(job, Path(snakemake.input.graph).parent, library, output=Path(snakemake.output[0]))

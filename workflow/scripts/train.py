@@ -3,15 +3,16 @@
 from pathlib import Path
 
 from hone.core.script import reported
+from hone.gnn.compiled import compiled_library
 from hone.gnn.job import TrainingJob
-from hone.gnn.stages import compiled_sampler, train
+from hone.gnn.stages import train
 from hone.selection.loop import with_selected_kernels
 
 with reported(snakemake.log, snakemake.output):
     job = TrainingJob.model_validate(snakemake.params.job)
     graph, log = Path(snakemake.input.graph).parent, Path(snakemake.log[0])
     store = Path(snakemake.params.store)
-    sampler = compiled_sampler(job, store)
+    sampler = compiled_library(job, store)
     job = with_selected_kernels(
         job,
         map(Path, snakemake.input.selected),

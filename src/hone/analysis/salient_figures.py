@@ -126,6 +126,8 @@ PRINTED_PARTS = {
 """Column -> the stage whose colour it has."""
 PRINTED_NAMES = ("paper: train", "paper: sampling + slicing", "paper: transfer")
 WAITS, WORKS = "no step to do: waiting for a batch", "the rest: training steps"
+ONE_WORKER = ("pyg", "pyg_gpu", "wholegraph")
+"""Systems whose `prepare_s` is one thread's or the GPU's, whatever `threads` says."""
 MARKED = (("train_s", "d", "training, by the device's clock"), ("transfer_s", ">", "copies"))
 
 
@@ -142,15 +144,25 @@ def _seconds(axis: Axes, rows: pd.DataFrame) -> None:
     )
     for name, marker, label in MARKED:
         axis.plot(rows[name], places, marker, color="black", markersize=4.5, label=label, markerfacecolor="none")
-    each = rows["prepare_s"] / rows["threads"].clip(lower=1)
     axis.plot(
-        each, places, "|", color="#8B1A1A", markersize=11, markeredgewidth=2, label="preparing, seconds per worker"
+        seconds_a_worker(rows),
+        places,
+        "|",
+        color="#8B1A1A",
+        markersize=11,
+        markeredgewidth=2,
+        label="preparing, seconds per worker",
     )
     axis.set_yticks(places, rows["system"])
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_xlim(left=0)
     axis.grid(axis="y", visible=False)
     axis.set_xlabel("seconds an epoch (whisker: standard deviation)")
+
+
+def seconds_a_worker(rows: pd.DataFrame) -> pd.Series[float]:
+    """Seconds of preparing batches of each of a row's workers: threads, or processes."""
+    return rows["prepare_s"] / rows["threads"].clip(lower=1).where(~rows["system"].isin(ONE_WORKER), 1)
 
 
 def _epochs(rows: pd.DataFrame) -> str:

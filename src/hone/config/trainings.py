@@ -21,6 +21,8 @@ OPERATORS: dict[System, tuple[str, ...]] = {
     "device": ("draw_neighbours", "mean_of_features", "mean_of_states", "gradient_of_states"),
 }  # fmt: skip
 """System -> titles of the operators whose kernels it can take from a campaign."""
+PYG_LAYERS: tuple[System, ...] = ("full_batch", "pyg", "pyg_gpu", "wholegraph")
+"""Systems whose layers are PyTorch Geometric's; they train in one process."""
 MAX_DEVICE_FANOUT = 32
 """Of the system `device`: its kernels keep what they draw in registers."""
 
@@ -85,7 +87,8 @@ class Training(Overrides):
     systems: tuple[System, ...] = Field(("pipelined",), min_length=1)
     """Rungs of the ladder. `plain`: worker processes, sampling in Python. `fast_sampler`: the same with the compiled
     sampler. `shared_memory`: threads prepare whole batches in pinned memory. `pipelined`: they also copy ahead.
-    `device`: graph, features and sampling in the GPU's memory. `pyg` and `full_batch` are for comparison."""
+    `device`: graph, features and sampling in the GPU's memory. For comparison: `pyg`, PyTorch Geometric's loader;
+    `pyg_gpu`, PyTorch's operators sample on the device; `wholegraph`, NVIDIA's, of the extra `peers`; `full_batch`."""
     gpus: tuple[int, ...] = Field((1,), min_length=1)
     """Processes that train together."""
     nodes: tuple[Annotated[int, Field(ge=1)], ...] = Field((1,), min_length=1)
@@ -124,9 +127,11 @@ class Training(Overrides):
 
     @model_validator(mode="after")
     def _possible_systems(self) -> Self:
-        for system in ("full_batch", "pyg"):
+        for system in PYG_LAYERS:
             if system in self.systems and self.gpus != (1,):
                 raise ValueError(f"{system} trains in one process: write gpus: [1]")
+        if "wholegraph" in self.systems and self.device != "cuda":
+            raise ValueError("systems: wholegraph samples on a GPU: write device: cuda")
         if self.deterministic and self.systems != ("device",):
             raise ValueError("deterministic: only device knows it: give it a training of its own")
         return self
@@ -205,8 +210,11 @@ class Training(Overrides):
         if without := sorted(model for model in wanted if not FAMILIES[model].sums):
             summing = " or ".join(name for name, known in FAMILIES.items() if known.sums)
             raise ValueError(f"scaled_sums: {without[0]} does not sum; write it under tuned: {summing}:")
-        if wanted and "pyg" in self.systems:
-            raise ValueError("scaled_sums: pyg sums by itself, without factors; give pyg a training of its own")
+        for peer in PYG_LAYERS:
+            if wanted and peer in self.systems and peer != "full_batch":  # whose sums are whole
+                raise ValueError(
+                    f"scaled_sums: {peer} sums by itself, without factors; give {peer} a training of its own"
+                )
         return self
 
     @model_validator(mode="after")

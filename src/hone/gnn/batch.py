@@ -61,7 +61,7 @@ class Batch:
     """Number of the batch within the epoch; the ranks of a distributed run share it."""
     epoch: int
     nodes: Tensor
-    """(num_nodes,) int32 global ids, each once, the seeds first; stays on the host."""
+    """(num_nodes,) int32 global ids, each once, the seeds first; stays where it was sampled."""
     num_seeds: int
     blocks: tuple[Block, ...]
     """One for each layer, in the order in which a model uses them: the outermost hop first. `blocks[0].num_src` is

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from hone.config.trainings import PYG_LAYERS
 from hone.core.errors import ConfigError, RecordError
 from hone.core.files import write_text
 from hone.gnn.distributed import Ranks, device_of, launch, process_group
@@ -42,19 +43,6 @@ if TYPE_CHECKING:
 
 INFERENCE_SYSTEM: dict[System, System] = {"full_batch": "pipelined", "pyg": "pipelined"}
 """Systems that cannot infer on samples by themselves -> the one that does it for them."""
-
-
-def compiled_sampler(job: TrainingJob, store: Path) -> Path | None:
-    """The sampler's, or the device system's, shared object out of the store, compiled if need be; None: none needed."""
-    if job.system == "plain":
-        return None
-    if job.system == "device":
-        from hone.gnn.device.build import build_device_library
-
-        return build_device_library(store)
-    from hone.gnn.sampling import build_sampler
-
-    return build_sampler(store)
 
 
 def train(
@@ -231,12 +219,12 @@ def _trainer(
     if job.system == "device":
         from hone.gnn.device.training import device_trainer
 
-        assert sampler is not None, "compiled_sampler sees to it"
+        assert sampler is not None, "compiled_library sees to it"
         trainer = device_trainer(job, graph, model, sampler, device, ranks, log)
         yield trainer
         trainer.close()  # not after an error: processes end without parting, and the GPU may refuse every call
         return
-    if job.system in ("full_batch", "pyg"):
+    if job.system in PYG_LAYERS:
         from hone.gnn.pyg import with_pyg_convolutions
 
         model = with_pyg_convolutions(model)
@@ -292,7 +280,7 @@ def _resumed(unfinished: Path, digest: str, learner: LearnerLike) -> Progress | 
 def _parameters(job: TrainingJob, progress: Progress, learner: LearnerLike) -> dict[str, Any]:
     """Those of the best epoch, or of the last where none was validated."""
     parameters = progress.best_parameters or learner.bare_model.state_dict()
-    if job.system in ("full_batch", "pyg"):
+    if job.system in PYG_LAYERS:
         from hone.gnn.pyg import own_names
 
         return own_names(parameters)
@@ -345,7 +333,7 @@ def _counters(
     if job.system == "device":
         from hone.gnn.device.training import device_inferences
 
-        assert sampler is not None, "compiled_sampler sees to it"
+        assert sampler is not None, "compiled_library sees to it"
         made = device_inferences(job, graph, model, sampler, device)
         return lambda fanouts: nullcontext(made(fanouts).right)
     return partial(_host_counter, job, graph, model, sampler, device)

@@ -54,19 +54,36 @@ def assemble(
 ) -> Pipeline:
     """The pipeline of a system; `threads` prepare batches, of which `slots` are ahead at most.
 
-    `sampler` is the compiled sampler's shared object, which `plain`, `pyg` and `full_batch` do without. With
-    `scaled_sums` blocks say what their sums are to be multiplied with. `objects`: operator -> shared object that runs
-    it in the place of the builtin. Raises MachineError where `pyg` has no sampler, or the shared object is missing.
+    `sampler` is the shared object of `compiled_library`, where the system has one. With `scaled_sums` blocks say what
+    their sums are to be multiplied with. `objects`: operator -> shared object that runs it in the place of the builtin.
+    Raises MachineError where a peer's package or the shared object is missing, or the GPU has too little memory.
     """
     transfer = PipelinedTransfer(device) if system == "pipelined" else DirectTransfer(device)
     if system == "full_batch":  # its sums are whole
         return Pipeline(WholeGraphSource(graph, len(fanouts), device), transfer)
+    if system in ("pyg_gpu", "wholegraph"):
+        return Pipeline(_peer(system, graph, fanouts, device, sampler, seed), transfer)
     pin_memory = device.type == "cuda"
     source = _sampling(
         system, graph, fanouts, seed=seed, threads=threads, slots=slots, sampler=sampler, pin_memory=pin_memory,
         objects=objects or {},
     )  # fmt: skip
     return Pipeline(ScaledSource(source, graph) if scaled_sums else source, transfer)
+
+
+def _peer(
+    system: System, graph: Graph, fanouts: Sequence[int], device: torch.device, hook: Path | None, seed: int
+) -> BatchSource:
+    """What samples on the device by other people's means: its batches are there already."""
+    if system == "pyg_gpu":
+        from hone.gnn.pyg_gpu import OperatorSource
+
+        return OperatorSource(graph, fanouts, device, seed=seed)
+    from hone.gnn.wholegraph import WholeMemorySource
+
+    if hook is None:
+        raise ValueError("wholegraph needs its compiled hook")
+    return WholeMemorySource(graph, fanouts, device, hook, seed=seed)
 
 
 def _sampling(

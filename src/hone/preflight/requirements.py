@@ -1,4 +1,4 @@
-"""What a run needs beside its config, asked before its first job: keys of live models, Slurm, compilers, a GPU."""
+"""What a run needs beside its config, asked before its first job: keys of models, Slurm, compilers, packages, a GPU."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ class PlannedJob:
     experiment: str = ""
     model: str = ""
     """As paths have it; empty where the rule has no such wildcard."""
+    training: str = ""
+    system: str = ""
+    """Of a training or its inference."""
     gpus: int = 0
     nodes: int = 1
 
@@ -27,7 +30,7 @@ ASKING = ("generate", "answer_role")
 
 
 def check_needs(settings: Settings, jobs: Collection[PlannedJob], *, config: str, here: bool) -> None:
-    """Raise the first thing that the planned jobs lack: ProviderError for a key, MachineError for Slurm, a tool or GPU.
+    """Raise the first thing that the planned jobs lack: ProviderError for a key, MachineError for all else.
 
     `config` names the config's files. `here`: jobs run on this machine, not on a cluster's, whose tools are unknown.
     """
@@ -36,6 +39,7 @@ def check_needs(settings: Settings, jobs: Collection[PlannedJob], *, config: str
         if here:
             _check_hosts(jobs)
             _check_compilers(settings, jobs)
+            _check_packages(jobs)
             _check_gpu(jobs)
 
 
@@ -81,6 +85,13 @@ def _check_hosts(jobs: Iterable[PlannedJob]) -> None:
     if several:
         where, remedy = f"rules {', '.join(several)}", "add --profile slurm, or write nodes: [1]"
         raise MachineError("several hosts need Slurm", where=where, remedy=remedy)
+
+
+def _check_packages(jobs: Iterable[PlannedJob]) -> None:
+    from hone.gnn.packages import check_packages
+
+    for training, system in sorted({(job.training, job.system) for job in jobs if job.system}):
+        check_packages(system, where=f"trainings.{training}")
 
 
 def _check_gpu(jobs: Iterable[PlannedJob]) -> None:

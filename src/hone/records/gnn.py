@@ -12,8 +12,10 @@ from hone.records.trace import Environment
 
 FeatureDtype = Literal["float16", "bfloat16", "float32"]
 """`bfloat16` lies on disk as uint16, because numpy has no such type."""
-System = Literal["full_batch", "pyg", "plain", "fast_sampler", "shared_memory", "pipelined", "device"]
-"""How batches come into being, from the slowest; `full_batch` has none: every step sees the whole graph."""
+System = Literal[
+    "full_batch", "pyg", "plain", "fast_sampler", "shared_memory", "pipelined", "pyg_gpu", "wholegraph", "device"
+]
+"""How batches come into being, in the ladder's order; `full_batch` has none: every step sees the whole graph."""
 Place = Literal["gpu", "sharded", "host_features", "host"]
 """Where the device system has graph and features: see `placement` of a training."""
 Kernels = Literal["builtin", "selected"]
@@ -93,7 +95,7 @@ class EpochFigures(Record):
     epoch_s: float
     """Wall time from the first request for a batch until the last step was done."""
     prepare_s: float
-    """Sampling and slicing, summed over workers; of worker processes their own clocks."""
+    """Sampling and slicing, summed over workers; of worker processes their own clocks, on a GPU the GPU's."""
     blocked_s: float
     """The training loop waited for a batch: preparation and transfers that were not hidden."""
     transfer_s: float

@@ -33,7 +33,8 @@ class Row(TableRow):
     system: columns.System
     epoch_s: columns.EpochSeconds = EMPTY
     prepare_s: float = EMPTY
-    """Seconds of sampling and slicing, summed over the workers that did it side by side."""
+    """Seconds of sampling and slicing, summed over the workers that did it side by side; of `pyg_gpu` and `wholegraph`
+    by the GPU's clock."""
     transfer_s: float = EMPTY
     """Seconds of copies to the device, hidden ones included."""
     train_s: float = EMPTY

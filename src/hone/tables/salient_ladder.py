@@ -27,7 +27,7 @@ class Row(TableRow):
 
     dataset: columns.Dataset
     rung: str
-    """System: each adds one thing to the one before."""
+    """System: of SALIENT's own, each adds one thing to the one before; the others are peers."""
     epoch_s: columns.EpochSeconds = EMPTY
     speedup: float = EMPTY
     """`epoch_s` of the reference over `epoch_s`."""
@@ -104,7 +104,8 @@ TABLE = RunTable(
     title="Each improvement on top of the one before",
     caption=(
         "Time of an epoch as SALIENT's improvements are added one by one: worker processes with a sampler in Python, "
-        "the compiled sampler, batches prepared in shared memory, and copies that run ahead."
+        "the compiled sampler, batches prepared in shared memory, and copies that run ahead. Peers and the "
+        "device system stand beside them."
     ),
     category="SALIENT",
     row=Row,

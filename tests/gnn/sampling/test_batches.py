@@ -1,7 +1,5 @@
 """What a batch is: invariants on odd graphs, and batches worked out by hand."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 import torch
@@ -9,19 +7,13 @@ import torch
 from hone.gnn.sampling import Design, Sampler
 from hone.gnn.sampling.design import BOOKKEEPING, MAPS
 from hone.gnn.seeds import Plan
+from tests.gnn.samples import check_batch, rows
 from tests.gnn.sampling.conftest import graph_of, graph_of_degrees
 from tests.gnn.sampling.specified import batch_of
 
 FANOUTS = [(5, 3, 2), (-1,), (1, 1), (150, 2), (4, -1), (0, 3), (40, 1)]
 DESIGNS = [Design(kind, book, block, 4, fused) for kind in MAPS for book in BOOKKEEPING for block, fused in
            ((0, False), (8, True), (64, False))]  # fmt: skip
-
-
-def rows(batch):
-    """One list of local ids for each destination of each hop, the seeds' hop first."""
-    return [
-        [block.indices[a:b].tolist() for a, b in pairwise(block.indptr.tolist())] for block in reversed(batch.blocks)
-    ]
 
 
 def prepared(graph, fanouts, library, seeds, design=None, epoch=0):
@@ -35,17 +27,7 @@ def prepared(graph, fanouts, library, seeds, design=None, epoch=0):
 def test_a_batch_is_what_it_should_be(odd_graph, library, fanouts):
     seeds = torch.arange(100, 160)
     batch = prepared(odd_graph, fanouts, library, seeds)
-    nodes = batch.nodes.tolist()
-    assert nodes[:60] == seeds.tolist() and batch.num_seeds == 60, "seeds come first"
-    assert len(set(nodes)) == len(nodes) == batch.blocks[0].num_src
-    assert [block.num_src for block in batch.blocks[1:]] == [block.num_dst for block in batch.blocks[:-1]]
-    for hop, fanout, block in zip(rows(batch), fanouts, reversed(batch.blocks), strict=True):
-        assert len(hop) == block.num_dst and block.num_edges == sum(map(len, hop))
-        for node, locals_ in zip(nodes, hop, strict=False):  # the destinations are the first nodes
-            known = odd_graph.neighbours(node).tolist()
-            got = [nodes[i] for i in locals_]
-            assert len(got) == (len(known) if fanout < 0 else min(fanout, len(known)))
-            assert len(set(got)) == len(got) and set(got) <= set(known)
+    check_batch(batch, odd_graph, seeds, fanouts)
     ids = batch.nodes.numpy()
     assert np.array_equal(batch.features.numpy(), odd_graph.features[ids])
     assert batch.labels.tolist() == [node % 5 for node in range(100, 160)]
