@@ -13,7 +13,7 @@ from hone.core.errors import MachineError, RecordError
 from hone.core.files import read_records, write_records
 from hone.operators import stages
 from hone.operators.choice import KernelChoice
-from hone.records import Performance, Status, Timing
+from hone.records import Performance, SanitizerVerdict, Status, Timing
 from hone.selection.choices import kernels_of
 from tests.operators.kernels import (
     DEFINITIONS,
@@ -119,6 +119,17 @@ def test_without_answers_the_existing_kernels_are_chosen(place):
     result = hone("choose")
     assert result.exit_code == 0, (result.output, result.exception)
     assert "no winners: there is no results/config/solutions and no results/config/evaluations" in result.output
+    choices = read_records(place / "results/config/operators/choices.jsonl", KernelChoice)
+    assert [choice.kernel_set for choice in choices] == ["upstream"] * 3
+
+
+def test_what_compute_sanitizer_objects_to_is_no_winner(place):
+    verdict = SanitizerVerdict(
+        definition=FAST.definition, solution=FAST.id, where="a GPU", tool="racecheck", status="objects", detail="a race"
+    )
+    write_records(place / "results/config/selected/small/silu.sanitized.jsonl", [verdict])
+    result = hone("choose")
+    assert result.exit_code == 0, (result.output, result.exception)
     choices = read_records(place / "results/config/operators/choices.jsonl", KernelChoice)
     assert [choice.kernel_set for choice in choices] == ["upstream"] * 3
 

@@ -13,6 +13,7 @@ from hone.cli.options import (
     DEFAULT_CONFIG,
     DEFAULT_DEFINITIONS,
     DEFAULT_EVALUATIONS,
+    DEFAULT_SANITIZED,
     DEFAULT_SOLUTIONS,
     DEFAULT_WORKLOADS,
     RUN,
@@ -21,6 +22,7 @@ from hone.cli.options import (
     Definitions,
     Evaluations,
     Output,
+    Sanitized,
     Solutions,
     Workloads,
     in_run,
@@ -39,6 +41,7 @@ def choose(
     workloads: Workloads = DEFAULT_WORKLOADS,
     solutions: Solutions = DEFAULT_SOLUTIONS,
     evaluations: Evaluations = DEFAULT_EVALUATIONS,
+    sanitized: Sanitized = DEFAULT_SANITIZED,
     output: Output = DEFAULT_CHOICES,
 ) -> None:
     """Choose, for each existing kernel, upstream's, today's and the best one that was written, and build them."""
@@ -58,6 +61,7 @@ def choose(
         *known, *written,
         store=Path(settings.paths.store), timeout_s=settings.judge.build_timeout_s,
         workers=len(os.sched_getaffinity(0)), gpu=gpu(settings.gpu) if settings.gpu else None, output=output,
+        sanitized=_sanitizer_files(sanitized),
     )  # fmt: skip
     for choice in read_records(output, KernelChoice):
         speedup = f", {choice.speedup:.3f} times as fast as upstream" if choice.speedup else ""
@@ -121,6 +125,7 @@ def select(
     solutions: Solutions = DEFAULT_SOLUTIONS,
     evaluations: Evaluations = DEFAULT_EVALUATIONS,
     builds: Annotated[Path, typer.Option(callback=in_run, help="File or folder of builds.")] = RUN / "builds",
+    sanitized: Sanitized = DEFAULT_SANITIZED,
     output: Output = RUN / "operators/selected.json",
 ) -> None:
     """Select the kernel that trainings run for an operator, on each kind of machine that judged one, and say why."""
@@ -131,10 +136,15 @@ def select(
 
     reasons = output.with_suffix(".reasons.jsonl")
     files = [stages.record_files(path) for path in (definitions, workloads, solutions, evaluations, builds)]
-    choose_kernel(operator, *files, output=output, reasons=reasons)
+    choose_kernel(operator, *files, output=output, reasons=reasons, sanitized=_sanitizer_files(sanitized))
     for item in read_records(reasons, SelectionReason):
         gain = f"{item.speedup:.3f} times as fast as the builtin" if item.speedup else ""
         typer.echo("  ".join(filter(None, (item.where, item.used, item.solution[:12], gain, item.reason))))
+
+
+def _sanitizer_files(path: Path) -> list[Path]:
+    """None where no GPU has watched a kernel."""
+    return sorted(path.rglob("*.sanitized.jsonl")) if path.is_dir() else [path] if path.exists() else []
 
 
 def entries_of(settings: Settings) -> dict[str, Path]:

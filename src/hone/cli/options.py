@@ -38,11 +38,13 @@ Workloads = Annotated[Path, typer.Option(callback=in_run, help="File or folder o
 Solutions = Annotated[Path, typer.Option(callback=in_run, help="File or folder of solutions.")]
 Evaluations = Annotated[Path, typer.Option(callback=in_run, help="File or folder of traces.")]
 Choices = Annotated[Path, typer.Option(callback=in_run, help="The file that `hone operator choose` writes.")]
+Sanitized = Annotated[Path, typer.Option(callback=in_run, help="File or folder of compute-sanitizer's verdicts.")]
 Output = Annotated[Path, typer.Option(callback=in_run, help="The file to write.")]
 DEFAULT_DEFINITIONS = RUN / "definitions"
 DEFAULT_WORKLOADS = RUN / "workloads"
 DEFAULT_SOLUTIONS = RUN / "solutions"
 DEFAULT_EVALUATIONS = RUN / "evaluations"
+DEFAULT_SANITIZED = RUN / "selected"
 DEFAULT_CHOICES = RUN / "operators/choices.jsonl"
 
 

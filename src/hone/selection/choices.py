@@ -10,8 +10,9 @@ from hone.core.errors import MachineError
 from hone.core.files import read_all, write_records
 from hone.machine.hardware import GPU
 from hone.operators.choice import KernelChoice, KernelSet
-from hone.records import BuildStatus, Definition, Solution, Trace, Workload
+from hone.records import BuildStatus, Definition, SanitizerVerdict, Solution, Trace, Workload
 from hone.selection.rank import best_solution
+from hone.selection.stages import objections_of
 from hone.sources.workloads import group
 
 EXISTING: tuple[KernelSet, ...] = ("upstream", "current")
@@ -28,21 +29,20 @@ def choose(
     workers: int,
     output: Path,
     gpu: GPU | None = None,
+    sanitized: Iterable[Path] = (),
 ) -> None:
     """Write a KernelChoice for each existing kernel and each definition's winner, built (as a rule: in the store).
 
-    `gpu`: what CUDA is compiled for; absent: this machine's GPU. Raises MachineError when there is no compiler, or an
+    `gpu`: what CUDA is compiled for; absent: this machine's GPU. `sanitized`: verdicts of compute-sanitizer; a solution
+    that it objects to is no winner. Raises MachineError when there is no compiler, or an
     existing kernel does not build.
     """
     from hone.compile import build_all
 
     items = {item.name: item for item in read_all(definitions, Definition) if item.kernels}
-    found = kernels_of(
-        items.values(),
-        group(read_all(workloads, Workload)),
-        read_all(solutions, Solution),
-        read_all(evaluations, Trace),
-    )
+    objected = objections_of(read_all(sanitized, SanitizerVerdict))
+    allowed = [solution for solution in read_all(solutions, Solution) if solution.id not in objected]
+    found = kernels_of(items.values(), group(read_all(workloads, Workload)), allowed, read_all(evaluations, Trace))
     kernels = [solution for _, solution, _ in found]
     builds = build_all(kernels, items, store=store, timeout_s=timeout_s, workers=workers, gpu=gpu, progress=False)
     for (name, solution, _), build in zip(found, builds, strict=True):
