@@ -4,7 +4,7 @@ import pytest
 
 from hone.core.files import write_records
 from hone.records import Build, BuildStatus, Performance, Status, Timing
-from tests.gnn.conftest import _one_thread, library, small_graph  # noqa: F401  fixtures
+from tests.gnn.conftest import _one_thread, compiled_store, library, small_graph  # noqa: F401  fixtures
 from tests.selection.operator import BUILTIN, DEFINITION, FAST, FASTEST, WORKLOADS
 
 
