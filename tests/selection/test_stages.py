@@ -10,6 +10,11 @@ from hone.records import Selection, SelectionReason, Status
 from hone.selection.stages import select, verification_workloads
 from tests.selection.operator import BUILTIN, DEFINITION, FAST, FASTEST, WORKLOADS
 
+CONFIG = """
+graphs: {tiny: {kind: synthetic, nodes: 100, classes: 3, mean_degree: 4, feature_dim: 4}}
+trainings: {short: {graphs: [tiny], epochs: 1}}
+"""
+
 
 @pytest.fixture
 def choose(tmp_path, files):
@@ -81,6 +86,20 @@ def test_selecting_by_hand_says_what_and_why(choose, judged, tmp_path):
     assert f"a CPU  selected  {FAST.id[:12]}  2.000 times as fast as the builtin\n" in result.output
     assert f"a GPU  builtin  {FAST.id[:12]}  1.010 times as fast" in result.output
     assert len(read_record(tmp_path / "x.json", Selection).kernels) == 1
+
+
+def test_by_hand_all_files_are_those_of_the_config_s_run(monkeypatch, tmp_path, files, judged):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text("run: small\n" + CONFIG)
+    files(judged(FAST, 2))
+    for name in ("definitions", "workloads", "solutions", "builds"):
+        (tmp_path / "results/small" / name).mkdir(parents=True)
+        (tmp_path / name).rename(tmp_path / "results/small" / name / "records.jsonl")
+    (tmp_path / "results/small/evaluations").mkdir()
+    (tmp_path / "traces").rename(tmp_path / "results/small/evaluations/records.jsonl")
+    result = CliRunner().invoke(app, ["select", "sample_neighbours", "--config", "small.yaml"])
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert f"a CPU  selected  {FAST.id[:12]}" in result.output
 
 
 def test_an_operator_without_a_definition_is_an_error(choose):

@@ -120,6 +120,7 @@ def check(
 @app.command()
 def select(
     operator: Annotated[str, typer.Argument(help="Title of its definition, as training loops call it.")],
+    config: ConfigFile = DEFAULT_CONFIG,  # default paths are in its run
     definitions: Definitions = DEFAULT_DEFINITIONS,
     workloads: Workloads = DEFAULT_WORKLOADS,
     solutions: Solutions = DEFAULT_SOLUTIONS,
