@@ -143,11 +143,14 @@ class CudaBench:
         # Held-out sizes first: the last process is the one that is timed.
         for chosen in reversed(sizes):
             with self._waited(findings, "reference"), findings.phase("reference"):
-                self.kept.reference(case, chosen)
+                reference = self.kept.reference(case, chosen)
+            if self.protocol.timing and not chosen:
+                with self._waited(findings, "baselines"), findings.phase("baselines"):
+                    self.kept.ready_baselines(case, reference)
             with closing(self._subject(case, scratch)) as subject:
                 if scratch is None:
                     with self._waited(findings, "load"), findings.phase("load"), self._turns.working():
-                        subject.attach(self.kept.reference(case, chosen))
+                        subject.attach(reference)
                 with self._waited(findings), self._turns.measuring():
                     self._judge_size(case, chosen, subject, findings, figures, scratch)
 

@@ -56,7 +56,7 @@ class Kept:
         return self._kernels
 
     def reference(self, case: Case, sizes: Mapping[str, int]) -> DeviceReference:
-        """Loaded, and found out how its baselines are timed; raises Verdict NOT_JUDGED or MACHINE_ERROR."""
+        """Loaded, with what trials expect; raises Verdict NOT_JUDGED or MACHINE_ERROR."""
         if case.workload.id != self._workload:  # those of other workloads hold memory that this one may need
             with self._turns.working():
                 self.drop()
@@ -76,17 +76,19 @@ class Kept:
         self._references[key] = reference = self._new_reference(plan, compiles=compiles)
         with self._turns.working():
             reference.ahead(planned(plan, self._protocol))
-        if self._protocol.timing and not sizes:
+        return reference
+
+    def ready_baselines(self, case: Case, reference: DeviceReference) -> None:
+        """Find out how each is timed, before a solution meets the reference and can make one look wrong, or slow."""
+        if self._kernels is None:
             with self._turns.measuring():
                 self._find_ways(case, reference)
-        return reference
 
     def _compiling(self, case: Case) -> DeviceReference:
         plan = make_device_plan(case.definition, case.workload, {})
         return DeviceReference(self._zygote, plan, self._protocol, gpu=self._gpu, compiles=True, turns=self._turns)
 
     def _find_ways(self, case: Case, reference: DeviceReference) -> None:
-        """How each baseline is timed: before a solution meets the reference and can make one look wrong, or slow."""
         for name in case.baselines_of(self._baselines):
             if name in TIMED_ALONE:
                 continue
