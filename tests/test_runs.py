@@ -49,9 +49,12 @@ def test_another_config_is_named_beside_the_one_before(tmp_path):
     own = str(options_file(tmp_path))
     warning = made_with_others([own], tmp_path)
     assert f"last made with a.yaml, more.yaml; this is {own} (options of `hone run`)" in warning
+    assert "`hone run --run <name>`" in warning
 
 
 def test_without_a_config_file_too(tmp_path):
     remember([], tmp_path)
     assert made_with_others([], tmp_path) == ""
-    assert "last made with no config; this is a.yaml" in made_with_others(["a.yaml"], tmp_path)
+    warning = made_with_others(["a.yaml"], tmp_path)
+    assert "last made with no config; this is a.yaml" in warning
+    assert "`--config run=<name>`" in warning

@@ -55,10 +55,12 @@ def made_with_others(configs: Sequence[str], folder: Path) -> str:
     record = folder / "made_with.txt"
     if not record.is_file() or (before := record.read_text(encoding="utf-8").split("\n")[:-1]) == list(configs):
         return ""
+    own = str(options_file(folder)) in configs
+    named = "`hone run --run <name>`" if own else "`--config run=<name>`"
     return (
         f"{folder} was last made with {_words(before, folder)}; this is {_words(configs, folder)}. Tables, figures and "
         "summary are replaced, and experiments, graphs and trainings that have a name in common are made again. To "
-        "keep both, give this one a name: `--config run=<name>`, or `run: <name>` in the config."
+        f"keep both, give this one a name: {named}, or `run: <name>` in the config."
     )
 
 

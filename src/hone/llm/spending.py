@@ -127,8 +127,8 @@ class Budget:
             f"the next request could cost ${usd:.4f}, the ledger's answers cost ${spent_usd:.4f}, and the limit is "
             f"${self._limit_usd:.2f}{zero}; it was not sent, what was answered is kept",
             where="llm.spending_limit_usd",
-            remedy="raise the limit, or set the experiment's sampling.max_tokens: without it an answer is taken to "
-            "have up to 131,072 tokens",
+            remedy="raise the limit (`hone run --spending-limit-usd`), or set the experiment's sampling.max_tokens "
+            "(`--max-tokens`): without it an answer is taken to have up to 131,072 tokens",
         )
 
 
