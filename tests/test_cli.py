@@ -90,7 +90,7 @@ def test_a_shell_completes_commands_and_options(hone, monkeypatch, words, comple
         (["run", "--config", "none.yaml"], ["none.yaml", "no such config file"]),
         (["run", "--configfile", "none.yaml"], ["none.yaml", "no such config file"]),
         (["operator", "choose", "--configfile", "none.yaml"], ["none.yaml", "no such config file"]),
-        (["show"], ["results/config/tables"]),
+        (["show"], ["results/config: no such run", "folder of the checkout"]),
         (["ledger", "--config", "none.yaml"], ["none.yaml"]),
         (["repeatability", "a", "b", "--output", "c.csv"], ["a/traces: holds no verdicts"]),
         (["transcript", "none.jsonl", "--output", "t.jsonl", "--label", "x"], ["none.jsonl: no such file"]),
@@ -256,6 +256,11 @@ def test_a_file_may_name_its_own_definition(hone, tmp_path):
 
 
 def test_generated_files_are_written_where_they_are_read(hone, tmp_path):
+    status, _, err = hone("generated")
+    assert status == 1
+    assert f"{tmp_path}: no checkout of Hone" in err
+    assert not (tmp_path / "config").exists()
+    Path("Snakefile").touch()
     assert hone("generated")[0] == 0
     assert (tmp_path / "config/schema/config.schema.json").read_text() == (
         ROOT / "config/schema/config.schema.json"

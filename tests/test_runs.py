@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.config.runs import made_with_others, options_file, remember, run_folder, run_name
+from hone.config.runs import known_run, made_with_others, options_file, remember, run_folder, run_name
 from hone.config.settings import load
 from hone.core.errors import ConfigError
 
@@ -36,6 +36,20 @@ def test_a_file_that_cannot_name_a_folder_asks_for_a_name():
 def test_the_folder_of_a_config_file(tmp_path):
     (tmp_path / "mine.yaml").write_text("graphs: {g: {kind: synthetic}}\ntrainings: {t: {graphs: [g]}}\n")
     assert run_folder(tmp_path / "mine.yaml") == Path("results/mine")
+
+
+def test_a_run_that_was_not_made_is_named_beside_those_that_were(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"results/papr: no such run; known: none\n  remedy: .*checkout"):
+        known_run("papr")
+    for name in ("paper", "gold", ".locks"):
+        Path("results", name).mkdir(parents=True)
+    Path("results/report.html").touch()
+    with pytest.raises(ConfigError, match="no such run; did you mean 'paper'"):
+        known_run("papr")
+    with pytest.raises(ConfigError, match="no such run; known: gold, paper\n"):
+        known_run("second")
+    assert known_run("paper") == Path("results/paper")
 
 
 def test_the_name_decides_no_result():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hone.core.errors import ConfigError
+from hone.core.errors import ConfigError, closest
 
 if TYPE_CHECKING:
     from hone.config.settings import Settings
@@ -36,6 +36,15 @@ def run_folder(config: Path) -> Path:
     from hone.config.settings import read
 
     return RESULTS / run_name(read(config), [config])
+
+
+def known_run(name: str) -> Path:
+    """The folder of a run that was made; raises ConfigError naming those that were."""
+    if not (RESULTS / name).is_dir():
+        made = (path.name for path in RESULTS.glob("[!.]*") if path.is_dir())
+        remedy = "run the pipeline first, or go to the folder of the checkout, where results/ is"
+        raise ConfigError(f"no such run{closest(name, made)}", where=str(RESULTS / name), remedy=remedy)
+    return RESULTS / name
 
 
 def options_file(folder: Path) -> Path:
