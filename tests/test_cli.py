@@ -250,7 +250,13 @@ def test_several_kernels_have_a_verdict_each_in_their_order(hone, definition, tm
 
 def test_a_file_may_name_its_own_definition(hone, tmp_path):
     Path("kernel.cu").write_text("// definition: miniature/level1/99_None\n")
-    assert "no definition 'miniature/level1/99_None'" in hone("judge", "kernel.cu", "--config", config(tmp_path))[2]
+    err = hone("judge", "kernel.cu", "--config", path := config(tmp_path))[2]
+    assert "results/config/definitions: no definition 'miniature/level1/99_None'" in err
+    assert f"`snakemake definitions --cores 2 --configfile {path}`" in err
+    Path("kernel.cu").write_text("// definition: mine/level1/1_Tanh\n")
+    err = hone("judge", "kernel.cu", "--config", path)[2]
+    assert f"{path}: the config has no source 'mine'" in err
+    assert "remedy: name the config that has it with --config" in err
     Path("kernel.cu").write_text("// nothing\n")
     assert "give --definition, or a comment" in hone("judge", "kernel.cu", "--config", config(tmp_path))[2]
 

@@ -252,7 +252,7 @@ def launcher(
     from hone.records import Language
     from hone.solutions.by_hand import find_definition
 
-    item = find_definition(definition, definitions)
+    item = find_definition(definition, definitions, config)
     typer.echo(f"// definition: {item.name}\n#include <cstdint>\n")
     for line in signatures(item, item.kernel_language or (Language.CUDA if cuda else Language.CPP)):
         typer.echo(line)
