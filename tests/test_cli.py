@@ -156,7 +156,7 @@ def test_answers_of_the_batch_api_end_in_the_ledger(hone, request_, tmp_path):
     status, out, _ = hone("ledger", "--config", path)
     assert status == 0
     assert "openai-api/vllm/m" in out
-    assert hone("ledger", "--check", "--config", path)[0] == 0
+    assert hone("ledger", "--check", "--config", path)[:2] == (0, "1 entries in .hone/ledger, 0 of them damaged\n")
     assert hone("pending", "more.jsonl", "--config", path)[1] == "0 requests in more.jsonl\n"
 
 
@@ -191,6 +191,7 @@ def test_a_damaged_ledger_entry_is_found(hone, tmp_path):
     status, out, _ = hone("ledger", "--check", "--config", path)
     assert status == 1
     assert entry.name in out
+    assert "1 entries in .hone/ledger, 1 of them damaged" in out
 
 
 def test_a_transcript_keeps_answers_and_no_prompts(hone, request_):

@@ -190,6 +190,7 @@ def ledger(
         damaged = book.check()
         for problem in damaged:
             typer.echo(problem)
+        typer.echo(f"{book.count()} entries in {book.folder}, {len(damaged)} of them damaged")
         raise typer.Exit(1 if damaged else 0)
     for line in describe(book.entries()):
         typer.echo(line)
