@@ -90,7 +90,7 @@ def test_a_shell_completes_commands_and_options(hone, monkeypatch, words, comple
         (["run", "--config", "none.yaml"], ["none.yaml", "no such config file"]),
         (["run", "--configfile", "none.yaml"], ["none.yaml", "no such config file"]),
         (["operator", "choose", "--configfile", "none.yaml"], ["none.yaml", "no such config file"]),
-        (["show"], ["results/config/tables"]),
+        (["show"], ["results/config: no such run", "folder of the checkout"]),
         (["ledger", "--config", "none.yaml"], ["none.yaml"]),
         (["repeatability", "a", "b", "--output", "c.csv"], ["a/traces: holds no verdicts"]),
         (["transcript", "none.jsonl", "--output", "t.jsonl", "--label", "x"], ["none.jsonl: no such file"]),
@@ -156,7 +156,7 @@ def test_answers_of_the_batch_api_end_in_the_ledger(hone, request_, tmp_path):
     status, out, _ = hone("ledger", "--config", path)
     assert status == 0
     assert "openai-api/vllm/m" in out
-    assert hone("ledger", "--check", "--config", path)[0] == 0
+    assert hone("ledger", "--check", "--config", path)[:2] == (0, "1 entries in .hone/ledger, 0 of them damaged\n")
     assert hone("pending", "more.jsonl", "--config", path)[1] == "0 requests in more.jsonl\n"
 
 
@@ -191,6 +191,7 @@ def test_a_damaged_ledger_entry_is_found(hone, tmp_path):
     status, out, _ = hone("ledger", "--check", "--config", path)
     assert status == 1
     assert entry.name in out
+    assert "1 entries in .hone/ledger, 1 of them damaged" in out
 
 
 def test_a_transcript_keeps_answers_and_no_prompts(hone, request_):
@@ -250,12 +251,23 @@ def test_several_kernels_have_a_verdict_each_in_their_order(hone, definition, tm
 
 def test_a_file_may_name_its_own_definition(hone, tmp_path):
     Path("kernel.cu").write_text("// definition: miniature/level1/99_None\n")
-    assert "no definition 'miniature/level1/99_None'" in hone("judge", "kernel.cu", "--config", config(tmp_path))[2]
+    err = hone("judge", "kernel.cu", "--config", path := config(tmp_path))[2]
+    assert "results/config/definitions: no definition 'miniature/level1/99_None'" in err
+    assert f"`snakemake definitions --cores 2 --configfile {path}`" in err
+    Path("kernel.cu").write_text("// definition: mine/level1/1_Tanh\n")
+    err = hone("judge", "kernel.cu", "--config", path)[2]
+    assert f"{path}: the config has no source 'mine'" in err
+    assert "remedy: name the config that has it with --config" in err
     Path("kernel.cu").write_text("// nothing\n")
     assert "give --definition, or a comment" in hone("judge", "kernel.cu", "--config", config(tmp_path))[2]
 
 
 def test_generated_files_are_written_where_they_are_read(hone, tmp_path):
+    status, _, err = hone("generated")
+    assert status == 1
+    assert f"{tmp_path}: no checkout of Hone" in err
+    assert not (tmp_path / "config").exists()
+    Path("Snakefile").touch()
     assert hone("generated")[0] == 0
     assert (tmp_path / "config/schema/config.schema.json").read_text() == (
         ROOT / "config/schema/config.schema.json"

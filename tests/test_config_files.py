@@ -53,6 +53,16 @@ def test_a_file_that_is_no_config_is_named(tmp_path, text):
         read_values(file)
 
 
+def test_a_tab_has_its_remedy(tmp_path):
+    with pytest.raises(ConfigError, match=r"(?s)my\.yaml.*line 2, column 1\n  remedy: indent with spaces"):
+        read_values(written(tmp_path, "a:\n\tb: 1\n"))
+
+
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ConfigError, match="no such config file"):
+    with pytest.raises(ConfigError, match=r"no such config file\n  remedy: .* the folder of the checkout"):
         read_values(tmp_path / "none.yaml")
+
+
+def test_a_folder_is_no_config(tmp_path):
+    with pytest.raises(ConfigError, match="cannot read: Is a directory"):
+        read_values(tmp_path)

@@ -281,7 +281,7 @@ def test_the_terminal_table_of_nothing(tmp_path):
     World(settings_for({1: 4}, one={}), []).make(tmp_path)
     output = io.StringIO()
     show(tmp_path, Console(width=80, file=output))
-    assert f"no rows; verdicts on kernels of your own: {tmp_path}/own_kernels.md" in output.getvalue()
+    assert output.getvalue() == f"fast_p has no rows; verdicts on kernels of your own: {tmp_path}/own_kernels.md\n"
 
 
 def test_builtins_alone_are_not_drawn(tables):

@@ -57,6 +57,13 @@ def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(tmp_path,
         require_writable(tmp_path / "not" / "yet")
 
 
+@pytest.mark.parametrize("below", [".", "not/yet"])
+def test_a_file_in_the_place_of_a_folder_is_named_before_anything_runs(tmp_path, below):
+    (tmp_path / "ledger").write_text("")
+    with pytest.raises(MachineError, match=rf"{tmp_path}/ledger: a file stands where a folder is needed\n  remedy: "):
+        require_writable(tmp_path / "ledger" / below)
+
+
 @pytest.mark.parametrize(("number", "words"), [(errno.ENOSPC, "free space"), (errno.EROFS, "read-only")])
 def test_a_disk_that_refuses_leaves_the_old_file(tmp_path, monkeypatch, number, words):
     file = tmp_path / "m.txt"

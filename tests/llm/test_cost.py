@@ -61,6 +61,16 @@ def test_a_missing_price_is_loud_and_names_the_setting(make_request, model):
     assert f"llm.prices.openai-api/fake/{model}" in error.value.remedy
 
 
+def test_a_misspelt_model_has_the_nearest_listed_name(make_request):
+    with pytest.raises(ProviderError, match="did you mean 'openai/gpt-4o'") as error:
+        find_tariff(make_request(provider="openai", base_url="https://api.openai.com/v1", model="gpt4o"), {})
+    assert "llm.prices.openai/gpt4o in the config: {input_usd_per_mtok: …, output_usd_per_mtok: …} (0" in str(
+        error.value
+    )
+    with pytest.raises(ProviderError, match="no price for this model, nothing was sent\n"):
+        find_tariff(make_request(model="o4-minii"), {})
+
+
 def test_the_upper_bound_counts_bytes_and_the_output_limit(make_request):
     text = "\U0001f600" * 100
     request = make_request(messages=(Message(role="user", content=text),), sampling=Sampling(max_tokens=50))

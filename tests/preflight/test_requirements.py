@@ -59,6 +59,14 @@ def test_a_key_is_needed_by_who_asks_alone(needs):
     needs(PlannedJob("generate", "one", "recorded--x"), models=["recorded/x"])
 
 
+def test_a_misspelt_model_is_named_before_the_first_job(needs, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "word")
+    with pytest.raises(
+        ProviderError, match=r"experiments\.one\.models: openai/o4-minii .*did you mean 'openai/o4-mini'"
+    ):
+        needs(PlannedJob("generate", "one", "openai--o4-minii"), models=["openai/o4-minii"])
+
+
 def test_a_missing_compiler_stops_jobs_of_this_machine_alone(needs, monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(MachineError, match=r"my\.yaml: experiments\.one: no compiler: 'no-such-compiler'.*\n.*g\+\+"):

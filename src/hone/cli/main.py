@@ -19,7 +19,7 @@ from hone.cli.screen import screen
 from hone.cli.site import papers, site, view
 from hone.cli.status import status
 from hone.cli.tables import tables
-from hone.config.runs import DEFAULT_RUN, RESULTS
+from hone.config.runs import DEFAULT_RUN, RESULTS, known_run
 
 RUNS, JUDGE, ANSWERS, PROJECT = "Run and look", "Judge kernels", "Answers of models", "Work on Hone"
 EXAMPLES = """
@@ -191,6 +191,7 @@ def ledger(
         damaged = book.check()
         for problem in damaged:
             typer.echo(problem)
+        typer.echo(f"{book.count()} entries in {book.folder}, {len(damaged)} of them damaged")
         raise typer.Exit(1 if damaged else 0)
     for line in describe(book.entries()):
         typer.echo(line)
@@ -253,7 +254,7 @@ def launcher(
     from hone.records import Language
     from hone.solutions.by_hand import find_definition
 
-    item = find_definition(definition, definitions)
+    item = find_definition(definition, definitions, config)
     typer.echo(f"// definition: {item.name}\n#include <cstdint>\n")
     for line in signatures(item, item.kernel_language or (Language.CUDA if cuda else Language.CPP)):
         typer.echo(line)
@@ -269,7 +270,7 @@ def show(
     """Print the table of fast_p of a run."""
     from hone.tables.show import show as show_tables
 
-    show_tables(RESULTS / run / "tables")
+    show_tables(known_run(run) / "tables")
 
 
 app.command(rich_help_panel=RUNS)(tables)
@@ -289,7 +290,7 @@ def compare(
     from hone.tables.run_comparison import comparison
 
     console = Console(width=None if sys.stdout.isatty() else 140)
-    found = list(comparison(RESULTS / first / "tables", RESULTS / second / "tables"))
+    found = list(comparison(known_run(first) / "tables", known_run(second) / "tables"))
     for table in found:
         console.print(table)
     if not found:
@@ -317,9 +318,12 @@ def generated() -> None:
     """Write what is generated from the code: the config's JSON schema, docs/records and docs/tables.md."""
     from hone.cli.docs import write_pages
     from hone.config.settings import json_schema
+    from hone.core.errors import ConfigError
     from hone.core.files import write_text
     from hone.tables.docs import tables_page
 
+    if not Path("Snakefile").is_file():
+        raise ConfigError("no checkout of Hone", where=str(Path.cwd()), remedy="go to the folder with the Snakefile")
     write_text(Path("config/schema/config.schema.json"), json_schema())
     write_pages(Path("docs/records"))
     write_text(Path("docs/tables.md"), tables_page())

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hone.config.runs import DEFAULT_RUN, RESULTS
+from hone.config.runs import DEFAULT_RUN, known_run
 
 
 def view(
@@ -24,7 +24,7 @@ def view(
 
     from hone.site.serve import server
 
-    folder = Path(run) if (Path(run) / "index.html").is_file() else RESULTS / run / "site"
+    folder = Path(run) if (Path(run) / "index.html").is_file() else known_run(run) / "site"
     with server(folder, port) as served:
         address = f"http://127.0.0.1:{served.server_address[1]}/"
         typer.echo(f"{folder} is at {address} (Ctrl-C ends it)")

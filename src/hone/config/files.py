@@ -13,6 +13,8 @@ from hone.core.errors import ConfigError
 MERGE = "tag:yaml.org,2002:merge"
 """Of the key `<<`, which may stand there several times."""
 
+REMEDY = "name a file of your own or of config/; paths count from where the command runs: the folder of the checkout"
+
 
 class _UniqueKeys(yaml.SafeLoader):
     """YAML lets the last of two equal keys win without a word, which would lose a whole experiment."""
@@ -38,11 +40,13 @@ def read_values(path: Path) -> dict[str, Any]:
         with path.open(encoding="utf-8") as file:
             values = yaml.load(file, _UniqueKeys)  # a SafeLoader
     except FileNotFoundError:
-        raise ConfigError(
-            "no such config file", where=str(path), remedy="name a file of your own or of config/"
-        ) from None
+        raise ConfigError("no such config file", where=str(path), remedy=REMEDY) from None
+    except OSError as error:  # a folder, or no right to read
+        raise ConfigError(f"cannot read: {error.strerror}", where=str(path), remedy=REMEDY) from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"not a YAML file: {error}", where=str(path)) from None
+        tab = isinstance(error, yaml.scanner.ScannerError) and r"'\t'" in str(error.problem)
+        remedy = "indent with spaces: YAML allows no tab there" if tab else "correct the file there"
+        raise ConfigError(f"not a YAML file: {error}", where=str(path), remedy=remedy) from None
     if not isinstance(values, dict):
         raise ConfigError("must hold key: value pairs", where=str(path))
     return values

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hone.core.errors import ConfigError
+from hone.core.errors import ConfigError, closest
 
 if TYPE_CHECKING:
     from hone.config.settings import Settings
@@ -38,6 +38,15 @@ def run_folder(config: Path) -> Path:
     return RESULTS / run_name(read(config), [config])
 
 
+def known_run(name: str) -> Path:
+    """The folder of a run that was made; raises ConfigError naming those that were."""
+    if not (RESULTS / name).is_dir():
+        made = (path.name for path in RESULTS.glob("[!.]*") if path.is_dir())
+        remedy = "run the pipeline first, or go to the folder of the checkout, where results/ is"
+        raise ConfigError(f"no such run{closest(name, made)}", where=str(RESULTS / name), remedy=remedy)
+    return RESULTS / name
+
+
 def options_file(folder: Path) -> Path:
     """The config that `hone run` writes when options differ from the config's own values."""
     return folder / "config.yaml"
@@ -55,10 +64,12 @@ def made_with_others(configs: Sequence[str], folder: Path) -> str:
     record = folder / "made_with.txt"
     if not record.is_file() or (before := record.read_text(encoding="utf-8").split("\n")[:-1]) == list(configs):
         return ""
+    own = str(options_file(folder)) in configs
+    named = "`hone run --run <name>`" if own else "`--config run=<name>`"
     return (
         f"{folder} was last made with {_words(before, folder)}; this is {_words(configs, folder)}. Tables, figures and "
         "summary are replaced, and experiments, graphs and trainings that have a name in common are made again. To "
-        "keep both, give this one a name: `--config run=<name>`, or `run: <name>` in the config."
+        f"keep both, give this one a name: {named}, or `run: <name>` in the config."
     )
 
 

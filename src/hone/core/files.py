@@ -40,6 +40,9 @@ def disk_errors(path: Path) -> Iterator[None]:
 def require_writable(folder: Path) -> None:
     """Raise MachineError, before anything runs, when nothing can be written at a folder that may not exist yet."""
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        remedy = "name another folder, or move the file away"
+        raise MachineError("a file stands where a folder is needed", where=str(existing), remedy=remedy)
     if not os.access(existing, os.W_OK):
         remedy = "make the folder writable, or run in a folder that you may write to"
         raise MachineError("cannot be written to", where=str(existing), remedy=remedy)

@@ -118,7 +118,8 @@ def _not_in_ledger(missing: Sequence[Place], target: Target, ledger: Ledger) -> 
     return ProviderError(
         f"{len(missing)} answers are not in the ledger {ledger.folder}: {names}{more}",
         where=target.name,
-        remedy="set llm.mode: live to ask for them, or llm.mode: export to write them as a batch file",
+        remedy="set llm.mode: live (`hone run --mode live`) to ask for them, or llm.mode: export to write them as a "
+        "batch file",
     )
 
 

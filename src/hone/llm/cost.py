@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Protocol
 
 from hone.config.llm import Price
 from hone.core.errors import ProviderError
-from hone.llm.names import config_name
+from hone.llm.names import Target, config_name
 from hone.llm.provider import Reply
-from hone.records import LLMRequest, Usage
+from hone.records import LLMRequest, Sampling, Usage
 
 DEFAULT_OUTPUT_TOKENS = 131_072
 """Most that an answer is taken to have where max_tokens is not set: the largest output limit of current models."""
@@ -84,6 +85,15 @@ class ListedTariff:
             return False
         return complete
 
+    @property
+    def hint(self) -> str:
+        """The listed model with the nearest name, for a message; empty where none is near or no provider is known."""
+        from genai_prices.data_snapshot import get_snapshot
+
+        providers = (provider for provider in get_snapshot().providers if provider.id == self.provider_id)
+        near = get_close_matches(self.model, [model.id for provider in providers for model in provider.models], n=1)
+        return f"; did you mean '{self.provider_id}/{near[0]}'?" if near else ""
+
     def _calculate(self, usage: Usage, *, batch: bool) -> tuple[float, bool]:
         """(USD, whether both input and output have a price)."""
         import genai_prices
@@ -115,11 +125,20 @@ def find_tariff(request: LLMRequest, prices: Mapping[str, Price]) -> Tariff:
     if listed.listed:
         return listed
     raise ProviderError(
-        f"{listed.source()} has no price for this model, nothing was sent",
+        f"{listed.source()} has no price for this model, nothing was sent{listed.hint}",
         where=f"{name} at {request.base_url}",
-        remedy=f"set llm.prices.{name} in the config: {{input_usd_per_mtok: …, output_usd_per_mtok: …}} (0 for a "
-        "server of your own)",
+        remedy=f"correct the name, or set llm.prices.{name} in the config: {{input_usd_per_mtok: …, "
+        "output_usd_per_mtok: …} (0 for a server of your own)",
     )
+
+
+def tariff_of(target: Target, prices: Mapping[str, Price]) -> Tariff:
+    """As `find_tariff`, before there is a prompt."""
+    request = LLMRequest(
+        provider=target.provider, base_url=target.base_url, model=target.model, messages=(), sampling=Sampling(),
+        sample=0,
+    )  # fmt: skip
+    return find_tariff(request, prices)
 
 
 def most_usd(request: LLMRequest, tariff: Tariff, reply: Reply | None = None) -> float:

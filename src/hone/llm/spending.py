@@ -127,7 +127,8 @@ class Budget:
             f"the next request could cost ${usd:.4f}, the ledger's answers cost ${spent_usd:.4f}, and the limit is "
             f"${self._limit_usd:.2f}{zero}; it was not sent, and earlier answers are kept",
             where="llm.spending_limit_usd",
-            remedy="raise the limit, or set the experiment's sampling.max_tokens: without it, 131,072 tokens count",
+            remedy="raise the limit (`hone run --spending-limit-usd`), or set the experiment's sampling.max_tokens "
+            "(`--max-tokens`): without it, 131,072 tokens count",
         )
 
 

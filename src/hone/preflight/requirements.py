@@ -1,4 +1,4 @@
-"""What a run needs beside its config, asked before its first job: keys of models, Slurm, compilers, packages, a GPU."""
+"""What a run needs beside its config, asked before its first job: keys, prices, Slurm, compilers, packages, a GPU."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ ASKING = ("generate", "answer_role")
 
 
 def check_needs(settings: Settings, jobs: Collection[PlannedJob], *, config: str, here: bool) -> None:
-    """Raise the first thing that the planned jobs lack: ProviderError for a key, MachineError for all else.
+    """Raise the first thing that the planned jobs lack: ProviderError for a key or price, MachineError for all else.
 
     `config` names the config's files. `here`: jobs run on this machine, not on a cluster's, whose tools are unknown.
     """
     with located(config):
-        _check_keys(settings, jobs)
+        _check_models(settings, jobs)
         if here:
             _check_hosts(jobs)
             _check_compilers(settings, jobs)
@@ -43,7 +43,9 @@ def check_needs(settings: Settings, jobs: Collection[PlannedJob], *, config: str
             _check_gpu(jobs)
 
 
-def _check_keys(settings: Settings, jobs: Iterable[PlannedJob]) -> None:
+def _check_models(settings: Settings, jobs: Iterable[PlannedJob]) -> None:
+    """Models that are asked have a key and a price: a misspelt name has no price."""
+    from hone.llm.cost import tariff_of
     from hone.llm.names import api_key, environment, parse_model
 
     if settings.llm.mode != "live":
@@ -57,6 +59,7 @@ def _check_keys(settings: Settings, jobs: Iterable[PlannedJob]) -> None:
                     target = parse_model(name, settings.llm, known)
                     if target.key_variable:
                         api_key(target, known)
+                        tariff_of(target, settings.llm.prices)
 
 
 def _check_compilers(settings: Settings, jobs: Iterable[PlannedJob]) -> None:

@@ -21,12 +21,11 @@ LEAST_ID = 8
 def judge_solutions(solutions: Sequence[Solution], config: Path, *, again: bool = False) -> list[Trace]:
     """Build and judge with the config's protocol: one trace each; `again`: also known ones. Raises ConfigError."""
     settings, folder = read(config), run_folder(config) / "definitions"
-    definitions = {item.definition: find_definition(item.definition, folder) for item in solutions}
-    for name in definitions:
-        source = name.partition("/")[0]
+    for source in sorted({item.definition.partition("/")[0] for item in solutions}):
         if source not in settings.sources:
-            hint = closest(source, settings.sources)
-            raise ConfigError(f"the config has no source '{source}'{hint}", where=str(config))
+            problem = f"the config has no source '{source}'{closest(source, settings.sources)}"
+            raise ConfigError(problem, where=str(config), remedy="name the config that has it with --config")
+    definitions = {item.definition: find_definition(item.definition, folder, config) for item in solutions}
     bench, store = Bench(settings, definitions, read_workloads(folder)), Path(settings.paths.store)
     return bench.judge(solutions, bench.build(solutions, store), store, again=again)
 
@@ -53,10 +52,10 @@ def read_solution(file: Path, name: str) -> Solution:
     return Solution(definition=name, language=language, entry_point=ENTRY_POINTS[language], source=source)
 
 
-def find_definition(name: str, folder: Path) -> Definition:
-    """A definition that the pipeline has made; raises ConfigError naming what is there."""
+def find_definition(name: str, folder: Path, config: Path) -> Definition:
+    """A definition that the pipeline has made with this config; raises ConfigError naming what is there."""
     known = read_definitions(folder)
     if name not in known:
-        remedy = "definitions are made by `snakemake definitions --cores 2`, with the config that has the source"
-        raise ConfigError(f"no definition '{name}'{closest(name, known)}", where="--definition", remedy=remedy)
+        remedy = f"correct the name, or make definitions: `snakemake definitions --cores 2 --configfile {config}`"
+        raise ConfigError(f"no definition '{name}'{closest(name, known)}", where=str(folder), remedy=remedy)
     return known[name]

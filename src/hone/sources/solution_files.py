@@ -47,7 +47,9 @@ def language_of(path: Path) -> Language | None:
 def source_files(folder: Path) -> list[Path]:
     """The folder's solutions by file name; raises ConfigError where there is no such folder, or none in it."""
     if not folder.is_dir():
-        raise ConfigError("no such folder", where=str(folder), remedy="name the folder that holds the solutions")
+        raise ConfigError(
+            "no such folder", where=str(folder), remedy="make the folder, or name the one with your kernels"
+        )
     found = [path for path in folder.iterdir() if path.is_file() and language_of(path) and path.name[0] not in "._"]
     if not found:
         remedy = f"solutions are files that end in {', '.join(SUFFIXES)}"

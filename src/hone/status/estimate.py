@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from hone.config.settings import Settings
 from hone.config.trainings import TrainingKey
 from hone.core.errors import ProviderError
-from hone.llm.cost import Tariff, find_tariff
+from hone.llm.cost import Tariff, tariff_of
 from hone.llm.names import parse_model
-from hone.records import LLMRequest, Sampling, Usage
+from hone.records import Usage
 from hone.status.progress import Work, experiments_of
 from hone.status.rates import Mean, Rates
 
@@ -106,12 +106,8 @@ def _bound(pending: dict[str, int], settings: Settings, tariff: Tariff, batch: b
 def _tariff(model: str, settings: Settings) -> Tariff | None:
     """The price of a model; None where neither the config nor the list has one."""
     target = parse_model(model, settings.llm)
-    request = LLMRequest(
-        provider=target.provider, base_url=target.base_url, model=target.model, messages=(), sampling=Sampling(),
-        sample=0,
-    )  # fmt: skip
     try:
-        return find_tariff(request, settings.llm.prices)
+        return tariff_of(target, settings.llm.prices)
     except ProviderError:
         return None
 

@@ -50,6 +50,9 @@ def show(tables_dir: Path, console: Console | None = None) -> None:
     table = read_table(TABLE, tables_dir)
     # A file or a pipe has no width of its own: wide enough for the names of models.
     console = console or Console(width=None if sys.stdout.isatty() else 100)
-    console.print(fast_p_table(table))
-    if not len(table):
-        console.print(f"no rows; verdicts on kernels of your own: {tables_dir}/own_kernels.md", soft_wrap=True)
+    if len(table):
+        console.print(fast_p_table(table))
+    else:
+        console.print(
+            f"fast_p has no rows; verdicts on kernels of your own: {tables_dir}/own_kernels.md", soft_wrap=True
+        )
