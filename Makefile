@@ -29,8 +29,9 @@ pytest: .venv/.installed
 	$(PYTEST)
 
 # Whole runs, a Slurm, a browser: what takes ten seconds or more. Root on Debian or Ubuntu, for the Slurm.
+# Three workers: a third of the time they wait, for a Slurm or for what hangs on purpose.
 slow: .venv/.installed
-	$(PYTEST) -m slow
+	$(PYTEST) --numprocesses 3 -m slow
 
 format: .venv/.installed
 	$(BIN)/ruff format .

@@ -232,10 +232,10 @@ def test_a_death_or_a_hang_touches_no_other_problem(tmp_path):
     good = PROBLEMS["1_scalars"]
     hangs = "\nimport time\nwhile True: time.sleep(1)\n" + good
     files = files_of(tmp_path, {"1_a": good, "2_dies": DIES, "3_b": good, "4_hangs": hangs, "5_c": good})
-    definitions, unsupported = define(files, Soundness(), timeout_s=20)
+    definitions, unsupported = define(files, Soundness(), timeout_s=8)
     assert [definition.number for definition in definitions] == [1, 3, 5]
     assert "SIGKILL" in unsupported[0].reason
-    assert unsupported[1].reason == "took longer than 20 s"
+    assert unsupported[1].reason == "took longer than 8 s"
 
 
 def test_a_source_without_problems_starts_nothing():

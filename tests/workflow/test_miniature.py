@@ -22,7 +22,7 @@ def miniature(tmp_path_factory):
     folder = tmp_path_factory.mktemp("miniature")
     parts = {name: config[name] for name in ("sources", "llm", "baselines")}
     (folder / "answers.yaml").write_text(yaml.safe_dump({**parts, "experiments": experiments, "judge": judge}))
-    return run_whole(folder, "answers.yaml")
+    return run_whole(folder, "answers.yaml", "tables")
 
 
 def test_every_verdict_is_resolved(miniature):

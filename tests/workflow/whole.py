@@ -8,12 +8,12 @@ from hone.records import Candidate, Trace
 from tests.workflow.conftest import ROOT, Pipeline
 
 
-def run_whole(folder, config):
-    """The finished run of a config in the folder."""
+def run_whole(folder, config, *targets):
+    """The finished run of a config in the folder; of `targets` alone, where there are some."""
     for name in ("Snakefile", "workflow", "resources", "profiles", "config", "src"):
         (folder / name).symlink_to(ROOT / name)
     made = Pipeline(folder, (config,))
-    made.run()
+    made.run(*(["--", *targets] if targets else []))
     return made
 
 
