@@ -24,6 +24,9 @@ constexpr int64_t kWidest = 1 << 16;  // from here on a column reaches into the 
 constexpr int64_t kThreadsAtOnce = 1024;  // of a multiprocessor: with half of them busy, a thread has GROUPS groups
 constexpr uint32_t kLeastShare = 4;       // readers of a long list that a team has at least
 
+// Of a multiprocessor, as many as have the registers for it: without a number the compiler rather spills some.
+constexpr int kResident = AHEAD <= 2 ? 1024 : AHEAD <= 4 ? 768 : 512;
+
 enum class Drops { kNone, kHalf, kAny };
 
 struct Batch {
@@ -130,6 +133,8 @@ struct Readers {
     }
   }
 
+  __device__ Readers<1> group(int g) const { return {slots, degrees, here + g * apart, row_bytes, apart, scale, fanout}; }
+
   // Adds the rows of slots[at], slots[at + step] and so on below `stop`. The next slots are read meanwhile.
   __device__ void add_all(int at, int step, int stop, int32_t (&found)[kAhead], float (&sums)[kGroups][8]) const {
 #pragma unroll 1
@@ -159,69 +164,57 @@ struct Readers {
 };
 
 // Sums of a block's threads, and its long lists: which of them comes first changes no sum.
-template <int kGroups>
 struct Shared {
-  float4 sums[2 * kGroups][THREADS];
+  float4 sums[2][THREADS];
   int32_t begin[THREADS], end[THREADS];
   uint32_t team[THREADS];  // whose source it is
   int lists;
 };
 
-template <int kGroups>
-__device__ inline void put(Shared<kGroups>& shared, const float (&sums)[kGroups][8]) {
-#pragma unroll
-  for (int i = 0; i < 2 * kGroups; ++i) {
-    const float(&of)[8] = sums[i / 2];
-    const int at = 4 * (i % 2);
-    shared.sums[i][threadIdx.x] = make_float4(of[at], of[at + 1], of[at + 2], of[at + 3]);
-  }
-}
-
-template <int kGroups>
-__device__ inline void add_from(const Shared<kGroups>& shared, uint32_t thread, float (&sums)[kGroups][8]) {
-#pragma unroll
-  for (int i = 0; i < 2 * kGroups; ++i) {
-    const float4 more = shared.sums[i][thread];
-    float(&of)[8] = sums[i / 2];
-    const int at = 4 * (i % 2);
-    of[at] += more.x;
-    of[at + 1] += more.y;
-    of[at + 2] += more.z;
-    of[at + 3] += more.w;
-  }
-}
-
-// All teams of a block add up its long lists, one after the other; the list's own team calls `finish(sums)`.
+// All teams of a block add up its long lists, one list and one group at a time, which takes few registers. The list's
+// own team calls `finish(sums, group)`.
 template <int kGroups, class Finish>
-__device__ inline void add_long_lists(Shared<kGroups>& shared, const Readers<kGroups>& readers, const Teams& shape,
+__device__ inline void add_long_lists(Shared& shared, const Readers<kGroups>& readers, const Teams& shape,
                                       uint32_t team, uint32_t lane, bool in_row, const Finish& finish) {
+  const int turns = shared.lists * kGroups;
 #pragma unroll 1
-  for (int turn = 0; turn < shared.lists; ++turn) {
-    const int begin = shared.begin[turn], end = shared.end[turn];
+  for (int turn = 0; turn < turns; ++turn) {
+    const int list = turn / kGroups, g = turn % kGroups, begin = shared.begin[list], end = shared.end[list];
     const uint32_t most = static_cast<uint32_t>(end - begin) / kLeastShare;
     const uint32_t helpers = most < shape.teams ? most : shape.teams;
     if (team < helpers && in_row) {
-      int32_t found[Readers<kGroups>::kAhead] = {};
-      float sums[kGroups][8] = {};
+      const Readers<1> part = readers.group(g);
+      int32_t found[Readers<1>::kAhead] = {};
+      float sums[1][8] = {};
       const int at = begin + static_cast<int>(team), step = static_cast<int>(helpers);
-      readers.find(at, step, end, found);
-      readers.add_all(at, step, end, found, sums);
-      put(shared, sums);
+      part.find(at, step, end, found);
+      part.add_all(at, step, end, found, sums);
+      shared.sums[0][threadIdx.x] = make_float4(sums[0][0], sums[0][1], sums[0][2], sums[0][3]);
+      shared.sums[1][threadIdx.x] = make_float4(sums[0][4], sums[0][5], sums[0][6], sums[0][7]);
     }
     __syncthreads();
-    if (team == shared.team[turn] && in_row) {
-      float sums[kGroups][8] = {};
+    if (team == shared.team[list] && in_row) {
+      float sums[8] = {};
 #pragma unroll 2
-      for (uint32_t helper = 0; helper < helpers; ++helper) add_from(shared, helper * shape.lanes + lane, sums);
-      finish(sums);
+      for (uint32_t helper = 0; helper < helpers; ++helper) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const float4 more = shared.sums[half][helper * shape.lanes + lane];
+          sums[4 * half] += more.x;
+          sums[4 * half + 1] += more.y;
+          sums[4 * half + 2] += more.z;
+          sums[4 * half + 3] += more.w;
+        }
+      }
+      finish(sums, g);
     }
     __syncthreads();
   }
 }
 
 template <int kGroups, Drops kDrops>
-__global__ void __launch_bounds__(THREADS) gradient_of_rows(Batch batch, Teams shape) {
-  __shared__ Shared<kGroups> shared;
+__global__ void __launch_bounds__(THREADS, kResident / THREADS) gradient_of_rows(Batch batch, Teams shape) {
+  __shared__ Shared shared;
   constexpr bool kDropping = kDrops != Drops::kNone;
   const uint32_t team = shape.by_lanes.divide(threadIdx.x), lane = threadIdx.x - team * shape.lanes;
   const uint32_t run = shape.by_run.divide(team), in_run = team - run * shape.run;
@@ -264,21 +257,20 @@ __global__ void __launch_bounds__(THREADS) gradient_of_rows(Batch batch, Teams s
   float sums[kGroups][8] = {};
   readers.add_all(begin, 1, stop, found, sums);
 
-  const auto finish = [&](float(&of)[kGroups][8]) {
+  const auto finish = [&](float(&of)[8], int g, const uint4& of_own) {
+    if (has_own) add(of, of_own, scale);
 #pragma unroll
-    for (int g = 0; g < kGroups; ++g) {
-      if (has_own) add(of[g], own[g], scale);
-#pragma unroll
-      for (int i = 0; i < 4 && kDropping; ++i) {
-        of[g][2 * i] *= passes >> (4 * g + i) & 1 ? 1.0f : 0.0f;
-        of[g][2 * i + 1] *= passes >> (16 + 4 * g + i) & 1 ? 1.0f : 0.0f;
-      }
-      *reinterpret_cast<uint4*>(batch.gradient + place + g * apart) =
-          make_uint4(narrowed(of[g][0], of[g][1]), narrowed(of[g][2], of[g][3]), narrowed(of[g][4], of[g][5]),
-                     narrowed(of[g][6], of[g][7]));
+    for (int i = 0; i < 4 && kDropping; ++i) {
+      of[2 * i] *= passes >> (4 * g + i) & 1 ? 1.0f : 0.0f;
+      of[2 * i + 1] *= passes >> (16 + 4 * g + i) & 1 ? 1.0f : 0.0f;
     }
+    *reinterpret_cast<uint4*>(batch.gradient + place + g * apart) =
+        make_uint4(narrowed(of[0], of[1]), narrowed(of[2], of[3]), narrowed(of[4], of[5]), narrowed(of[6], of[7]));
   };
-  if (there && !is_long) finish(sums);
+  if (there && !is_long) {
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) finish(sums[g], g, own[g]);
+  }
   if (!__syncthreads_or(is_long)) return;
   if (threadIdx.x == 0) shared.lists = 0;
   __syncthreads();
@@ -289,7 +281,9 @@ __global__ void __launch_bounds__(THREADS) gradient_of_rows(Batch batch, Teams s
     shared.team[at] = team;
   }
   __syncthreads();
-  add_long_lists(shared, readers, shape, team, lane, in_row, finish);
+  add_long_lists(shared, readers, shape, team, lane, in_row, [&](float(&of)[8], int g) {
+    finish(of, g, has_own ? readers.of_row(source, g + kGroups) : uint4{});
+  });
 }
 
 // For rows that do not lie at multiples of 16 bytes: a thread has an element.
