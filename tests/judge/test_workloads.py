@@ -11,7 +11,7 @@ from hone.judge.plan import make_plan
 from hone.judge.verdict import Verdict
 from hone.records import Build, BuildStatus, Language, Status, Tolerance, Workload
 from hone.sources.gold import gold_solution
-from hone.sources.workloads import moved_bytes
+from hone.sources.workloads import moved_bytes, spread
 
 from .conftest import QUICK, SCALE, definition, scale_definition, solution_of, tensor, workload_of
 
@@ -251,3 +251,17 @@ def test_moved_bytes():
     item = add_norm()
     assert moved_bytes(item, sized(item, "own")) == 4 * (4 * 6 * 40 + 6)
     assert moved_bytes(item, sized(item, "half", "float16", rows=2, columns=8)) == 2 * 4 * 16 + 4 * 2
+
+
+def test_workloads_that_a_search_times_lie_between_the_fewest_and_the_most_bytes():
+    item = add_norm()
+    given = [sized(item, f"rows_{rows}", rows=rows) for rows in (30, 10, 50, 20, 40)]
+
+    def rows(number):
+        return [workload.axes["rows"] for workload in spread(item, given, number)]
+
+    assert rows(2) == [10, 50]
+    assert rows(3) == [30, 10, 50]
+    assert rows(1) == [30]
+    assert rows(4) == [30, 10, 50, 20]
+    assert rows(5) == rows(9) == rows(None) == [30, 10, 50, 20, 40]

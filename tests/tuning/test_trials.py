@@ -175,6 +175,11 @@ def test_a_search_knows_no_held_out_workload(machine, files):
     assert all(step.evaluations % len(VISIBLE) == 0 for step in steps)
 
 
+def test_a_search_may_time_fewer_workloads(machine, files):
+    _, _, steps = files(workloads=1)
+    assert steps[0].evaluations == 1
+
+
 def test_a_budget_that_does_not_reach_is_named(machine, files):
     with pytest.raises(ConfigError, match="3 evaluations are not enough"):
         files(budget={"evaluations": 3})

@@ -45,6 +45,9 @@ class Tuned(Section):
     kind: Literal["tuned"]
     budget: Budget = Budget(evaluations=64)
     """Of each search."""
+    workloads: int | None = Field(None, ge=1)
+    """A search times so many of the visible workloads, from the one that moves the fewest bytes to the one that moves
+    the most; absent: all. The winner is judged on every workload."""
     repeats: int = Field(3, ge=1)
     """Searches of each file: a search is random, so one says little."""
     seed: int = Field(0, ge=0)

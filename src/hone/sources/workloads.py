@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hone.records import Argument, Definition, Tolerance, Workload
 from hone.records.layout import ITEM_BYTES
@@ -25,6 +25,19 @@ def group(workloads: Iterable[Workload]) -> dict[str, list[Workload]]:
 def visible(workloads: Iterable[Workload]) -> list[Workload]:
     """Those that whoever writes a solution may see."""
     return [workload for workload in workloads if not workload.held_out]
+
+
+def spread(definition: Definition, workloads: Sequence[Workload], number: int | None) -> list[Workload]:
+    """At most so many of a definition's workloads, evenly spaced in the order of the bytes that they move.
+
+    The least and the most are among them, of one alone the middle; None: all. They stay in the order given.
+    """
+    if number is None or number >= len(workloads):
+        return list(workloads)
+    order = sorted(range(len(workloads)), key=lambda place: moved_bytes(definition, workloads[place]))
+    last = len(order) - 1
+    chosen = {order[last // 2]} if number == 1 else {order[step * last // (number - 1)] for step in range(number)}
+    return [workloads[place] for place in sorted(chosen)]
 
 
 def moved_bytes(definition: Definition, workload: Workload) -> int:

@@ -13,7 +13,7 @@ from hone.machine.hardware import GPU
 from hone.methods.files import chosen_files
 from hone.records import Candidate, Definition, Protocol, SearchStep, Solution, Workload
 from hone.sources.solution_files import SourceFile, tunable_of
-from hone.sources.workloads import group, visible
+from hone.sources.workloads import group, spread, visible
 from hone.tuning.search import Plan, search
 from hone.tuning.trials import Bench, Template, Trials
 
@@ -38,7 +38,8 @@ def tune(
         if definition is None:
             raise ConfigError(f"no definition '{file.solution.definition}'", where=str(file.path))
         strategy = _strategy(experiment)
-        bench = Bench(definition, visible(given[definition.name]), protocol, baselines, store, gpu, strategy.short_runs)
+        timed = spread(definition, visible(given[definition.name]), strategy.workloads)
+        bench = Bench(definition, timed, protocol, baselines, store, gpu, strategy.short_runs)
         for repeat in range(strategy.repeats):
             best, found = _search(name, file, bench, strategy, repeat)
             steps += found

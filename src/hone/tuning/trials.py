@@ -52,7 +52,7 @@ class Bench:
 
     definition: Definition
     workloads: Sequence[Workload]
-    """Those that a prompt may show: a search must not know the others."""
+    """Of those that a prompt may show: a search must not know the others."""
     protocol: Protocol
     baselines: Sequence[str]
     store: Path

@@ -5,6 +5,7 @@
 
 #include <ucontext.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -47,6 +48,9 @@ struct uint3 {
 struct dim3 {
   unsigned x, y, z;
   dim3(unsigned x, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+struct uint2 {
+  uint32_t x, y;
 };
 struct uint4 {
   uint32_t x, y, z, w;
@@ -185,6 +189,18 @@ T __shfl_up_sync(unsigned, T value, int distance) {
 inline unsigned __match_any_sync(unsigned, uint32_t value) { return emulator::lanes_with(value, value); }
 inline unsigned __ballot_sync(unsigned, bool bit) { return emulator::lanes_with(bit, 1); }
 inline int __any_sync(unsigned, bool bit) { return emulator::lanes_with(bit, 1) != 0; }
+inline unsigned __reduce_max_sync(unsigned, unsigned value) {
+  for (int distance = 16; distance; distance /= 2) value = std::max(value, __shfl_xor_sync(0, value, distance));
+  return value;
+}
+inline int __syncthreads_or(int wanted) {
+  emulator::machine.exchange[threadIdx.x] = wanted != 0;
+  emulator::barrier();
+  bool found = false;
+  for (unsigned thread = 0; thread < blockDim.x; ++thread) found |= emulator::machine.exchange[thread] != 0;
+  emulator::barrier();
+  return found;
+}
 inline int __popc(unsigned word) { return __builtin_popcount(word); }
 
 template <class T>
@@ -212,12 +228,22 @@ T __ldcs(const T* place) {
   return *place;
 }
 template <class T>
+T __ldcg(const T* place) {
+  return *place;
+}
+template <class T>
 void __stcs(T* place, T value) {
   *place = value;
 }
 
 inline uint32_t __umulhi(uint32_t x, uint32_t y) { return static_cast<uint32_t>(static_cast<uint64_t>(x) * y >> 32); }
 inline float __fdividef(float x, float y) { return x / y; }
+inline float __fdiv_rn(float x, float y) { return x / y; }
+inline float __expf(float x) { return std::exp(x); }
+inline uint32_t max(uint32_t x, uint32_t y) { return std::max(x, y); }
+inline uint32_t __vmaxu2(uint32_t x, uint32_t y) {
+  return std::max(x & 0xFFFFu, y & 0xFFFFu) | std::max(x & 0xFFFF0000u, y & 0xFFFF0000u);
+}
 
 inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return {x, y, z, w}; }
 inline float2 make_float2(float x, float y) { return {x, y}; }
@@ -226,6 +252,12 @@ inline float __uint_as_float(uint32_t word) {
   float value;
   std::memcpy(&value, &word, sizeof value);
   return value;
+}
+
+inline uint32_t __float_as_uint(float value) {
+  uint32_t word;
+  std::memcpy(&word, &value, sizeof word);
+  return word;
 }
 
 struct __nv_bfloat16 {
@@ -245,13 +277,13 @@ inline __nv_bfloat162 __floats2bfloat162_rn(float x, float y) {
   return {__float2bfloat16_rn(x), __float2bfloat16_rn(y)};
 }
 
-inline float2 emulated_pair(__nv_bfloat162 pair) { return {__bfloat162float(pair.x), __bfloat162float(pair.y)}; }
+inline float2 __bfloat1622float2(__nv_bfloat162 pair) { return {__bfloat162float(pair.x), __bfloat162float(pair.y)}; }
 inline uint32_t __hgt2_mask(__nv_bfloat162 left, __nv_bfloat162 right) {
-  const float2 x = emulated_pair(left), y = emulated_pair(right);
+  const float2 x = __bfloat1622float2(left), y = __bfloat1622float2(right);
   return (x.x > y.x ? 0xFFFFu : 0u) | (x.y > y.y ? 0xFFFF0000u : 0u);
 }
 inline __nv_bfloat162 __hmul2(__nv_bfloat162 left, __nv_bfloat162 right) {
-  const float2 x = emulated_pair(left), y = emulated_pair(right);
+  const float2 x = __bfloat1622float2(left), y = __bfloat1622float2(right);
   return __floats2bfloat162_rn(x.x * y.x, x.y * y.y);
 }
 
@@ -269,3 +301,28 @@ inline float __half2float(__half value) {
   return value.bits & 0x8000 ? -size : size;
 }
 inline float2 __half22float2(__half2 pair) { return {__half2float(pair.x), __half2float(pair.y)}; }
+inline __half2 __floats2half2_rn(float x, float y) {
+  const _Float16 values[2] = {static_cast<_Float16>(x), static_cast<_Float16>(y)};
+  __half2 pair;
+  std::memcpy(&pair, values, sizeof pair);
+  return pair;
+}
+
+// Eight bits: a sign, four of an exponent, three of a fraction; no infinity, and all ones are NaN.
+struct __nv_fp8_e4m3 {
+  uint8_t bits;
+};
+enum { __NV_SATFINITE, __NV_E4M3 };
+inline uint8_t emulated_e4m3(float value) {
+  const uint32_t sign = __float_as_uint(value) >> 24 & 0x80;
+  if (value != value) return static_cast<uint8_t>(sign | 0x7F);
+  const float size = std::fmin(std::fabs(value), 448.0f);
+  int exponent = -6;
+  if (size > 0) exponent = std::max(exponent, std::ilogb(size));
+  // In units of the last place; eight of them make the next power of two, which is the next exponent.
+  const int units = static_cast<int>(std::nearbyint(std::ldexp(size, 3 - exponent)));
+  return static_cast<uint8_t>(sign | static_cast<uint32_t>((exponent + 6) * 8 + units));
+}
+inline uint16_t __nv_cvt_float2_to_fp8x2(float2 pair, int, int) {
+  return static_cast<uint16_t>(emulated_e4m3(pair.x) | emulated_e4m3(pair.y) << 8);
+}

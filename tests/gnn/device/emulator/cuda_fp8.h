@@ -1,0 +1,3 @@
+// For the emulator: see emulator.h.
+#pragma once
+#include "emulator.h"
