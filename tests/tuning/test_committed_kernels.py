@@ -1,4 +1,4 @@
-"""The kernels that config/h200_tuned.yaml searches: what they declare, and in the emulator of a GPU what they compute."""
+"""The kernels that config/h200_tuned.yaml searches: what they declare, and what they compute in a GPU's emulator."""
 
 import ctypes
 import re
