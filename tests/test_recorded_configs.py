@@ -1,4 +1,4 @@
-"""Committed transcripts of improvement in rounds: every answer that a committed config replays is there."""
+"""Committed transcripts: every answer that a committed config replays is there, so that it runs to its end."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hone.config.experiments import ASTRA
+from hone.config.experiments import ASTRA, UNPROMPTED
 from hone.config.settings import load
 
 ROOT = Path(__file__).parents[1]
@@ -18,12 +18,14 @@ REPLAYED = [
     (config, name)
     for config, settings in CONFIGS.items()
     for name, item in settings.experiments.items()
-    if item.method in ASTRA and all(model.startswith("recorded/") for model in item.models)
+    if item.method not in UNPROMPTED and all(model.startswith("recorded/") for model in item.models)
 ]
 
 
 def places(item):
-    """Role, turn and sample of every answer that a kernel's rounds need."""
+    """Role, turn and sample of every answer that a problem or a kernel's rounds need."""
+    if item.method not in ASTRA:
+        return {("coder", turn, sample) for turn in range(item.turns) for sample in range(item.samples)}
     rounds, samples = range(1, item.turns), range(item.samples)
     if item.method == "astra_single":
         return {("single", 0, 0), *(("single", turn, sample) for turn in rounds for sample in samples)}
@@ -43,7 +45,7 @@ def answered(model, source):
 
 
 @pytest.mark.parametrize(("config", "experiment"), REPLAYED)
-def test_every_answer_of_the_rounds_is_there(config, experiment):
+def test_every_answer_is_there(config, experiment):
     settings = CONFIGS[config]
     item = settings.experiments[experiment]
     levels = settings.sources[item.source].levels
