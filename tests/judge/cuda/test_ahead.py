@@ -5,6 +5,7 @@ import pytest
 from hone.judge.child.cuda import reference_checks
 from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.device.cuda.trials import planned
+from hone.judge.verdict import Verdict
 
 from .rigs import ALL, CHANGING, GATHER, IN_PLACE, NORMAL, NUMBER, OUT, PAIR, RANDOM, SCALE, problem
 
@@ -58,7 +59,7 @@ def test_a_wrong_solution_is_as_wrong_when_results_were_computed_ahead(rig, monk
         one = rig(SCALE, "return torch.sigmoid(x) * self.weight * (1 + 1e-3 * (x > 1))", init=NORMAL)
         if ahead:
             one.reference.ahead(planned(one.plan, one.protocol))
-        with pytest.raises(Exception, match="wrong") as error:
+        with pytest.raises(Verdict, match="wrong_value") as error:
             one.examine()
         details.append((error.value.status, error.value.detail))
     assert details[0] == details[1]
