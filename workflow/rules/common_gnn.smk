@@ -73,7 +73,7 @@ def gpus_of_each_host(wildcards):
 def training_code(wildcards):
     """What a training runs: for selected kernels also what finds and checks them."""
     selected = training_of(wildcards).kernels == "selected"
-    parts = ("operators", "selection/loop") if selected else ()
+    parts = ("core/processes", "operators", "selection/loop") if selected else ()
     return code_digest("gnn", "records", *parts, without=NOT_IN_TRAINING)
 
 

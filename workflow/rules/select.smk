@@ -60,6 +60,7 @@ if JUDGE_GPUS:
             store=settings.paths.store,
             code=code_digest(
                 "core/modules",
+                "core/processes",
                 "judge/child/models",
                 "launcher",
                 "machine",
