@@ -1,18 +1,24 @@
-"""A graph in large pages: random reads of small pages spend more time on addresses than on data.
+"""The pages of a graph: mapped before they are read, or large ones.
 
-A file's map is in pages of 4 KiB (on most systems), of which a processor knows the addresses of some thousands; behind
-every other random read stands a walk through the page table. Pages of 2 MiB cover 512 times as much.
+The first read of a page of a file's map interrupts the thread, even if the file is in memory. Later random reads still
+spend more time on addresses than on data: a page is 4 KiB (on most systems), of which a processor knows the addresses
+of some thousands; behind every other random read stands a walk through the page table. Pages of 2 MiB cover 512 times
+as much.
 """
 
 from __future__ import annotations
 
+import ctypes
 import mmap
+from concurrent.futures import ThreadPoolExecutor
+from ctypes import c_size_t, c_void_p
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hone.core.errors import MachineError
+from hone.machine.environment import available_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +26,10 @@ if TYPE_CHECKING:
     from hone.gnn.graph import Graph
 
 LARGE_PAGE_BYTES = 1 << 21
+POPULATED_AT_ONCE = 1 << 28
+"""Bytes of one call."""
+POPULATE_READ = 22
+"""Linux's MADV_POPULATE_READ, which Python's `mmap` does not name."""
 
 
 def in_large_pages(graph: Graph) -> Graph:
@@ -57,3 +67,29 @@ def empty_pages(size_bytes: int, where: str) -> mmap.mmap:
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE)
     return memory
+
+
+def map_pages(graph: Graph, threads: int) -> bool:
+    """Map what is read at random, by `threads`, before the first batch is; whether all of it is mapped now.
+
+    Files that are not in memory yet are read. Nothing happens where they are larger than the memory that is available,
+    or where Linux is older than 5.14.
+    """
+    arrays = (graph.indptr, graph.indices, graph.features, graph.labels)
+    if sum(array.nbytes for array in arrays) > available_bytes():
+        return False
+    parts = [part for array in arrays for part in _parts(array)]
+    with ThreadPoolExecutor(max(1, threads)) as pool:  # a call of ctypes gives the interpreter's lock away
+        return all(pool.map(_populated, parts))
+
+
+def _populated(part: tuple[int, int]) -> bool:
+    address, size = part
+    return bool(ctypes.CDLL(None).madvise(c_void_p(address), c_size_t(size), POPULATE_READ) == 0)
+
+
+def _parts(array: NDArray[Any]) -> list[tuple[int, int]]:
+    """Addresses and sizes that together cover an array, in whole pages."""
+    begin = array.ctypes.data // mmap.PAGESIZE * mmap.PAGESIZE
+    end = -(-(array.ctypes.data + array.nbytes) // mmap.PAGESIZE) * mmap.PAGESIZE
+    return [(first, min(POPULATED_AT_ONCE, end - first)) for first in range(begin, end, POPULATED_AT_ONCE)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from hone.gnn.sampling.design import Design, best_design
 from hone.gnn.sampling.handle import Handle, SamplerError
 from hone.gnn.sampling.native import MAX_HOPS, InnerLoop, Library
+from hone.gnn.sampling.pages import map_pages
 from hone.gnn.slots import slots_for
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class Sampler:
         _check(fanouts, threads, slots)
         self.seed = seed
         self._threads = threads
+        if threads:  # forked processes, which have none, would not inherit the pages
+            map_pages(graph, threads)
         self._handle = Handle(
             Library(library), graph, fanouts, threads=threads, slots=slots, pin_memory=pin_memory,
             design=design or best_design(graph.info.num_nodes),
