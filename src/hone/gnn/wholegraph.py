@@ -130,7 +130,8 @@ def stored(path: Path, device: torch.device, hook: Path) -> Stored:
 class WholeMemorySource:
     """Batches that WholeGraph draws, uniformly and without replacement, and gathers.
 
-    A batch depends on (seed, epoch, batch), but for the order of nodes behind the seeds: threads race for it.
+    The first hop of a batch depends on (seed, epoch, batch) alone. Threads race for the places of its nodes, by which
+    the next hop draws: seen on an H200 with version 26.10.
     """
 
     def __init__(self, graph: Graph, fanouts: Sequence[int], device: torch.device, hook: Path, *, seed: int) -> None:
