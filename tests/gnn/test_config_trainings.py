@@ -89,6 +89,20 @@ def test_the_device_system_says_what_it_can_do():
     assert training(**ON_GPU, models=["gat", "gin", "sage_ri"], inference={"splits": []}).models[2] == "sage_ri"
 
 
+def test_a_captured_step_is_of_one_process_and_of_models_that_do_not_normalise():
+    told = {"systems": ["shared_memory", "pipelined"], "device": "cuda", "captured": True, "models": ["sage", "gat"]}
+    assert training(**told).captured and not training().captured
+    for match, values in {
+        "write device: cuda, gpus": {"device": "cpu"},
+        "write device: cuda, gpus: ": {"gpus": [1, 2]},
+        "not pyg_gpu's steps": {"systems": ["pipelined", "pyg_gpu"]},
+        "not device's steps": {"systems": ["device"], "precision": "bfloat16"},
+        "captured: gin normalises": {"models": ["sage", "gin"]},
+    }.items():
+        with pytest.raises(ValidationError, match=match):
+            training(**{**told, **values})
+
+
 def test_placements_are_for_the_device_system():
     assert training().placement == training(**ON_GPU).placement == "auto"
     for place in ("gpu", "host_features", "host"):

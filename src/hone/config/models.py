@@ -59,19 +59,23 @@ class Family:
     published: HyperParameters
     sums: bool = False
     """Whether it sums over neighbours; the others take means of one kind or another."""
+    normalises: bool = False
+    """Whether it normalises over the rows of a batch, so that rows that only fill it up would change the others."""
 
 
 FAMILIES: Mapping[str, Family] = {
     "sage": Family(HyperParameters(hidden=256, fanouts=(15, 10, 5), batch_size=1024, lr=0.01, dropout=0.5)),
     "gat": Family(HyperParameters(hidden=256, fanouts=(15, 10, 5), batch_size=1024, lr=0.01, dropout=0.5)),
     "gin": Family(
-        HyperParameters(hidden=256, fanouts=(20, 20, 20), batch_size=512, lr=0.01, dropout=0.5), sums=True
+        HyperParameters(hidden=256, fanouts=(20, 20, 20), batch_size=512, lr=0.01, dropout=0.5),
+        sums=True, normalises=True,
     ),
     "sage_ri": Family(
         HyperParameters(
             hidden=1024, fanouts=(12, 12, 12), batch_size=1024, lr=0.002, dropout=0.1,
             inference_fanouts=(100, 100, 100), inference_batch_size=32,
-        )
+        ),
+        normalises=True,
     ),
 }  # fmt: skip
 """Published: SALIENT's, from experiments/all_dist_benchmarks.sh of its artifact and driver/models.py: 25 epochs."""

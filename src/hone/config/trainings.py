@@ -23,6 +23,8 @@ OPERATORS: dict[System, tuple[str, ...]] = {
 """System -> titles of the operators whose kernels it can take from a campaign."""
 PYG_LAYERS: tuple[System, ...] = ("full_batch", "pyg", "pyg_gpu", "wholegraph")
 """Systems whose layers are PyTorch Geometric's; they train in one process."""
+PREPARED: tuple[System, ...] = ("plain", "fast_sampler", "shared_memory", "pipelined")
+"""Systems whose batches are prepared on a CPU, for layers of ours: SALIENT's ladder."""
 MAX_DEVICE_FANOUT = 32
 """Of the system `device`: its kernels keep what they draw in registers."""
 
@@ -122,6 +124,10 @@ class Training(Overrides):
     """For `device`. `gpu`: graph and features in the GPU's memory. `sharded`: features spread over the GPUs of one
     machine. `host_features`: features in page-locked host memory, the likeliest rows on the GPU, too. `host`: the
     edges there as well. `auto`: the first of these that fits what is free. Batches are the same everywhere."""
+    captured: bool = False
+    """Of systems that prepare batches on a CPU, on one GPU: a step is one launch of a CUDA graph, on a batch that is
+    filled up to a fixed size. The host then asks for a few copies instead of some 130 operators. For models without
+    batch normalisation. It has not run on a GPU yet."""
     timeline_batches: int = Field(12, ge=0)
     """Batches of the last epoch whose spans are kept for the figure."""
 
@@ -134,6 +140,20 @@ class Training(Overrides):
             raise ValueError("systems: wholegraph samples on a GPU: write device: cuda")
         if self.deterministic and self.systems != ("device",):
             raise ValueError("deterministic: only device knows it: give it a training of its own")
+        return self
+
+    @model_validator(mode="after")
+    def _possible_capture(self) -> Self:
+        if not self.captured:
+            return self
+        if self.device != "cuda" or self.gpus != (1,):
+            raise ValueError("captured: a step of one process on a GPU: write device: cuda, gpus: [1]")
+        for system in self.systems:
+            if system not in PREPARED:
+                raise ValueError(f"captured: not {system}'s steps: give {', '.join(PREPARED)} a training of their own")
+        for model in self.models:
+            if FAMILIES[model].normalises:
+                raise ValueError(f"captured: {model} normalises over the rows of a batch: leave it out of models")
         return self
 
     @model_validator(mode="after")

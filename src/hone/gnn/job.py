@@ -55,6 +55,7 @@ class TrainingJob(Versioned):
     max_batches: int | None = None
     deterministic: bool = False
     placement: Placement = "auto"
+    captured: bool = False
 
     @classmethod
     def of(cls, key: TrainingKey, training: Training) -> TrainingJob:

@@ -29,7 +29,8 @@ def model_input(features: Tensor, precision: Precision) -> Tensor:
 
 def autocast(device: torch.device, precision: Precision) -> AbstractContextManager[Any]:
     """Mixed precision where it is asked for."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
+    # Without its cache: a step reads each weight once, and what is kept of one step's weights must not be captured.
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16", cache_enabled=False)
 
 
 class Learner:
@@ -59,7 +60,9 @@ class Learner:
             self.model = DistributedDataParallel(model, device_ids=[device.index] if device.type == "cuda" else None)
         lr = torch.tensor(hyper.lr, device=device)
         # Fused: one kernel, which reads the learning rate on the device, where the plateau rule changes it.
-        self.optimizer = torch.optim.Adam(model.parameters(), lr=lr, weight_decay=hyper.weight_decay, fused=True)
+        self.optimizer = torch.optim.Adam(
+            model.parameters(), lr=lr, weight_decay=hyper.weight_decay, fused=True, capturable=device.type == "cuda"
+        )
         self.plateau = PlateauRule(plateau.factor, plateau.patience, device) if plateau else None
         self.generator = torch.Generator(device)
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
@@ -76,12 +79,20 @@ class Learner:
 
     def step(self, batch: Batch, global_seeds: int) -> None:
         """One step on a batch that is on the device; `global_seeds` counts those of all ranks' parts."""
-        self.bare_model.train()
+        self._reseed(batch)
+        self._advance(batch, self.ranks.world / global_seeds, global_seeds)
+
+    def _reseed(self, batch: Batch) -> None:
+        """Dropout draws what it draws for this batch."""
         self.generator.manual_seed(derived_seed("dropout", self.seed, batch.epoch, batch.index, self.ranks.rank))
+
+    def _advance(self, batch: Batch, share: float | Tensor, global_seeds: int | Tensor) -> None:
+        """A step's work on the device; `share` is the ranks' number over `global_seeds`."""
+        self.bare_model.train()
         self.optimizer.zero_grad(set_to_none=True)
         loss = self._loss_sum(batch, self.generator)
         # Ranks' gradients are averaged; weighted so, their mean is the gradient of the global batch's mean loss.
-        (loss * (self.ranks.world / global_seeds)).backward()  # type: ignore[no-untyped-call]
+        (loss * share).backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         total = sum_over_ranks(loss.detach().double(), self.ranks)
         self.loss_sum += total

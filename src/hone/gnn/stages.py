@@ -19,7 +19,7 @@ from hone.core.files import write_text
 from hone.gnn.distributed import Ranks, device_of, launch, process_group
 from hone.gnn.graph import Graph
 from hone.gnn.job import TrainingJob
-from hone.gnn.seeds import Plan, derived_seed
+from hone.gnn.seeds import Plan, derived_seed, shuffled
 from hone.records import Environment
 from hone.records.gnn import (
     DegreeFigures,
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from hone.gnn.systems import Pipeline
     from hone.gnn.train import LearnerLike, Progress, Trainer
 
+MEASURED_BATCHES = 16
+"""Of a captured step: the largest of them and some room are its size."""
 INFERENCE_SYSTEM: dict[System, System] = {"full_batch": "pipelined", "pyg": "pipelined"}
 """Systems that cannot infer on samples by themselves -> the one that does it for them."""
 
@@ -210,7 +212,6 @@ def _pipeline(
 def _trainer(
     job: TrainingJob, graph: Graph, sampler: Path | None, device: torch.device, ranks: Ranks, log: Path | None = None
 ) -> Iterator[Trainer]:
-    from hone.gnn.learner import Learner
     from hone.gnn.observer import SpanObserver
     from hone.gnn.systems import assemble
     from hone.gnn.train import Trainer
@@ -228,15 +229,13 @@ def _trainer(
         from hone.gnn.pyg import with_pyg_convolutions
 
         model = with_pyg_convolutions(model)
-    learner = Learner(
-        model, job.hyper, job.plateau, seed=job.seed, precision=job.precision, device=device, ranks=ranks
-    )  # fmt: skip
     pipeline = assemble(
         job.system, graph, job.hyper.fanouts, seed=derived_seed("sampler", job.seed), device=device,
         threads=job.threads, slots=job.slots, sampler=sampler, scaled_sums=job.hyper.scaled_sums, objects=job.objects,
     )  # fmt: skip
-    with _validation(job, graph, sampler, learner) as validate:
-        try:
+    try:
+        learner = _learner(job, graph, model, pipeline, device, ranks)
+        with _validation(job, graph, sampler, learner) as validate:
             yield Trainer(
                 graph, learner, pipeline, SpanObserver(device), validate, seed=job.seed,
                 batch_size=graph.info.num_train if job.system == "full_batch" else job.hyper.batch_size,
@@ -244,8 +243,26 @@ def _trainer(
                 validate_every=job.validation.every_epochs if job.validation else 1,
                 patience_epochs=job.hyper.patience_epochs, max_batches=job.max_batches,
             )  # fmt: skip
-        finally:
-            pipeline.close()
+    finally:
+        pipeline.close()
+
+
+def _learner(
+    job: TrainingJob, graph: Graph, model: GNN, pipeline: Pipeline, device: torch.device, ranks: Ranks
+) -> Learner:
+    """For the steps behind a pipeline; a captured one measures the first epoch's first batches."""
+    from hone.gnn.learner import Learner
+
+    told: dict[str, Any] = {"seed": job.seed, "precision": job.precision, "device": device, "ranks": ranks}
+    if not job.captured:
+        return Learner(model, job.hyper, job.plateau, **told)
+    from hone.gnn.captured import CapturedLearner
+    from hone.gnn.fixed_batch import measured_sizes
+    from hone.gnn.observer import NullObserver
+
+    plan = Plan(shuffled(graph.tensor("train"), job.seed, 0), job.hyper.batch_size).first(MEASURED_BATCHES)
+    sizes = measured_sizes(pipeline.batches(plan, NullObserver()), job.hyper.batch_size)
+    return CapturedLearner(model, job.hyper, job.plateau, **told, sizes=sizes)
 
 
 @contextmanager

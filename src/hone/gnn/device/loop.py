@@ -18,7 +18,7 @@ import torch
 from hone.gnn.device.memory import BatchRoom, Room
 from hone.gnn.device.parts import EpochWatch, Unwatched
 from hone.gnn.device.sampler import DeviceSampler
-from hone.gnn.device.streams import IN_TURN, Aside, graph_of
+from hone.gnn.device.streams import IN_TURN, Aside, graph_of, stream_on
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -68,8 +68,8 @@ class DeviceLoop:
             Group(number, sampler.room, self._layers, self._device, group, self._width) for number in range(AHEAD)
         ]
         self._largest: tuple[DeviceSampler, BatchRoom, Pass] | None = None
-        self._side = _stream(self._device, SAMPLING)
-        self._aside, self._gathering = (Aside(_stream(self._device, REST)) for _ in range(2))
+        self._side = stream_on(self._device, SAMPLING)
+        self._aside, self._gathering = (Aside(stream_on(self._device, REST)) for _ in range(2))
         self.overflows = 0
         """Batches so far that did not fit into their room."""
         self._watch: Unwatched = Unwatched()
@@ -212,7 +212,7 @@ class DeviceLoop:
             self._sampler.make_ready(2 * len(self._groups[0].rooms))
             self._sample_all(self._groups[0], 1)
         torch.cuda.synchronize(self._device)
-        first = _stream(self._device, STEP)
+        first = stream_on(self._device, STEP)
         with torch.cuda.stream(first):  # libraries choose their kernels and get their memory when they are first used
             self._step(self._pass, self._groups[0].rooms[0], self._aside)
         torch.cuda.synchronize(self._device)
@@ -264,10 +264,6 @@ def measured_room(
     wanted = (sizes.max(dim=0).values.maximum(sizes.mean(dim=0) + sigmas * spread) / multiple).ceil() * multiple
     nodes = [min(int(want), room) for want, room in zip(wanted, most.nodes, strict=True)]
     return Room(tuple(accumulate((most.nodes[0], *nodes[1:]), max)), most.fanouts)
-
-
-def _stream(device: torch.device, priority: int) -> torch.cuda.Stream | None:
-    return torch.cuda.Stream(device, priority) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
 
 
 def _event(device: torch.device) -> torch.cuda.Event | None:

@@ -50,16 +50,27 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
+def stream_on(device: torch.device, priority: int = 0) -> torch.cuda.Stream | None:
+    """A stream of its own on a GPU; none on a CPU."""
+    return torch.cuda.Stream(device, priority) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+
+
 def graph_of(
-    work: Callable[[], object], stream: torch.cuda.Stream | None = None, pool: Any = None
-) -> Callable[[], object]:
+    work: Callable[[], object], stream: torch.cuda.Stream | None = None, pool: Any = None, *,
+    generator: torch.Generator | None = None, alone: bool = True,
+) -> Callable[[], object]:  # fmt: skip
     """What launches all that `work` launches, as one CUDA graph; `stream` is the one that it is captured on.
 
     `pool`: memory (`torch.cuda.graph_pool_handle`) that it shares with graphs that never run at the same time.
+    `generator`: what `work` draws from; the graph draws from its state at each launch. `alone`: no other thread of this
+    process calls CUDA meanwhile.
     Raises RuntimeError where `work` does what cannot be captured.
     """
     graph = torch.cuda.CUDAGraph()
-    with _nothing_collected(), torch.cuda.graph(graph, stream=stream, pool=pool):
+    if generator is not None:
+        graph.register_generator_state(generator)
+    mode = "global" if alone else "thread_local"
+    with _nothing_collected(), torch.cuda.graph(graph, stream=stream, pool=pool, capture_error_mode=mode):
         work()
     replay: Callable[[], object] = graph.replay
     return replay
