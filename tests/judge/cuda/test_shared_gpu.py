@@ -61,6 +61,18 @@ def test_a_problem_that_needs_much_memory_has_the_gpu_to_itself(session, told, m
     assert turns_of(told, "cuda_candidate") | turns_of(told, "cuda_reference") == {"measuring"}
 
 
+@pytest.mark.parametrize(("turns", "references"), [(Noting(), 2), (Turns(), 1)])
+def test_a_problem_that_needs_much_memory_leaves_none_of_it_taken_where_others_are(
+    session, monkeypatch, turns, references
+):
+    """Another one that needs as much might be next; alone, the reference serves all solutions of the problem."""
+    monkeypatch.setattr(bench, "LARGE", 10**12)
+    session.turns = turns
+    found = session(RIGHT, RIGHT)
+    assert all(findings.performance is not None for findings in found)
+    assert session.roles().count("cuda_reference") == references
+
+
 @pytest.fixture
 def full(monkeypatch):
     """The GPU's memory is full for the first solution's process; how many were started."""

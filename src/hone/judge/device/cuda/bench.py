@@ -109,8 +109,13 @@ class CudaBench:
                 if not self._turns.shared or not _lacks_memory(verdict):
                     raise
             self.drop()
+        crowded = self._turns.shared
         with self._waited(findings), self._turns.measuring():
-            self._judge_sizes(case, findings, scratch)
+            try:
+                self._judge_sizes(case, findings, scratch)
+            finally:
+                if crowded:  # or the next judge that needs much memory would find little
+                    self.drop()
 
     def _is_large(self, case: Case) -> bool:
         """Whether it may need more of the memory than a judge's share; raises Verdict where there is no plan for it."""
