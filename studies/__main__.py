@@ -110,6 +110,18 @@ def public_harness(
 
 
 @app.command()
+def union(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of `hone tables` on published answers, oldest first.")],
+    output: Annotated[Path, typer.Option(help="The folder to write.")],
+) -> None:
+    """Put verdicts on published answers together that several machines gave: of each answer the newest counts."""
+    from studies.judge import union as study
+
+    for name, count in study.unite(folders, output).items():
+        typer.echo(f"{output / name}.csv: {count} rows")
+
+
+@app.command()
 def decoder(
     config: ConfigFile = DEFAULT_CONFIG,
     choices: Choices = DEFAULT_CHOICES,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from hone.config.settings import Settings
 from hone.records import Trace, digest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FROM_VERDICTS = ("device", "driver", "protocol", "torch")
 

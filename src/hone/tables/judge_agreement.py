@@ -64,7 +64,7 @@ def rows(run: Run) -> list[Row]:
             ours = {rule: _outcome(outcomes, claim, getattr(pair, rule)) for rule in RULES}
             if any(ours.values()):
                 found.append(_row(claim, pair, ours, run.context))
-    return sorted(found, key=_order)
+    return sorted(found, key=order)
 
 
 def _outcome(outcomes: Outcomes, claim: Claim, experiment: str) -> Mapping[Any, Any]:
@@ -96,7 +96,8 @@ def _row(claim: Claim, pair: Pair, ours: Mapping[Rule, Mapping[Any, Any]], conte
     )
 
 
-def _order(row: Row) -> tuple[str, str, int, int, int, str]:
+def order(row: Row) -> tuple[str, str, int, int, int, str]:
+    """Sorts answers by archive, model and number of the problem."""
     _, level, title = row.definition.split("/")
     number = int(title.partition("_")[0])
     return row.archive, row.model, int(level.removeprefix("level")), number, row.sample, row.experiment_hone

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hone.analysis.archives import RULES, UNRESOLVED, Rule, agrees
-from hone.analysis.context import Context
-from hone.analysis.provenance import FROM_VERDICTS, joined
 from hone.records import ClaimedVerdict
 from hone.tables import columns, judge_agreement
 from hone.tables.judge_agreement import Row as Agreement
-from hone.tables.row import EMPTY, TableRow
+from hone.tables.row import EMPTY, TableRow, behind
 from hone.tables.run import Run
 from hone.tables.table import RunTable
 from hone.tables.words import of
@@ -45,23 +43,25 @@ class Row(TableRow):
 
 
 def rows(run: Run) -> list[Row]:
+    """Of all answers of a run."""
+    return summed(judge_agreement.rows(run))
+
+
+def summed(answers: Sequence[Agreement]) -> list[Row]:
     """By archive, model, rule and experiment."""
     groups: dict[tuple[str, str, Rule, str], list[Agreement]] = {}
-    for answer in judge_agreement.rows(run):
+    for answer in answers:
         for rule in RULES:
             if experiment := answer.experiment(rule):
                 groups.setdefault((answer.archive, answer.model, rule, experiment), []).append(answer)
-    return [_row(*key, answers, run.context) for key, answers in sorted(groups.items())]
+    return [_row(*key, own) for key, own in sorted(groups.items())]
 
 
-def _row(archive: str, model: str, rule: Rule, experiment: str, answers: Sequence[Agreement], context: Context) -> Row:
+def _row(archive: str, model: str, rule: Rule, experiment: str, answers: Sequence[Agreement]) -> Row:
     told = [(ClaimedVerdict(item.archive_verdict), item.status(rule)) for item in answers]
     verdicts = sum(status not in UNRESOLVED for _, status in told)
     pairs = [(verdict is ClaimedVerdict.CORRECT, agrees(verdict, status)) for verdict, status in told]
     correct, wrong = ([word == "yes" for right, word in pairs if word and right is side] for side in (True, False))
-    machines = {
-        name: joined(part for item in answers for part in getattr(item, name).split("; ")) for name in FROM_VERDICTS
-    }
     return Row(
         archive=archive,
         model=model,
@@ -76,7 +76,7 @@ def _row(archive: str, model: str, rule: Rule, experiment: str, answers: Sequenc
         claimed_wrong=len(wrong),
         agree_wrong=sum(wrong),
         agree_wrong_share=_share(wrong),
-        **context.provenance.columns(machines),
+        **behind(answers),
     )
 
 

@@ -6,13 +6,11 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from hone.analysis.context import Context
-from hone.analysis.provenance import FROM_VERDICTS, joined
 from hone.analysis.standing import MEANINGS
 from hone.records import Status
 from hone.tables import columns, published_claims
 from hone.tables.published_claims import Row as Claim
-from hone.tables.row import EMPTY, TableRow
+from hone.tables.row import EMPTY, TableRow, behind
 from hone.tables.run import Run
 from hone.tables.table import RunTable
 from hone.tables.words import is_known, of
@@ -59,22 +57,24 @@ class Row(TableRow):
 
 
 def rows(run: Run) -> list[Row]:
-    """By archive, experiment and baseline, in the order of the config."""
+    """Of all claims of a run."""
+    return summed(published_claims.rows(run))
+
+
+def summed(claims: Sequence[Claim]) -> list[Row]:
+    """By archive, experiment and baseline, in the order of the claims."""
     groups: dict[tuple[str, str, str], list[Claim]] = {}
-    for claim in published_claims.rows(run):
+    for claim in claims:
         groups.setdefault((claim.archive, claim.experiment, claim.baseline), []).append(claim)
-    return [_row(claims, run.context) for claims in groups.values()]
+    return [_row(own) for own in groups.values()]
 
 
-def _row(claims: Sequence[Claim], context: Context) -> Row:
+def _row(claims: Sequence[Claim]) -> Row:
     judged = [item for item in claims if item.standing != "no_verdict"]
     passed = sum(item.status == Status.PASSED for item in judged)
     credited = sum(item.standing == "credited" for item in judged)
     timed = _timed(judged)
     faster = [item for item in judged if item.claimed_speedup > 1]
-    machines = {
-        name: joined(part for item in claims for part in getattr(item, name).split("; ")) for name in FROM_VERDICTS
-    }
     first, counts = claims[0], Counter(item.standing for item in claims)
     return Row(
         archive=first.archive,
@@ -96,7 +96,7 @@ def _row(claims: Sequence[Claim], context: Context) -> Row:
         experiment=first.experiment,
         rule=first.rule,
         baseline=first.baseline,
-        **context.provenance.columns(machines),
+        **behind(claims),
     )
 
 

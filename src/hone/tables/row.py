@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
+from hone.analysis.provenance import joined
 from hone.records import Record
 
 Kind = Literal["text", "int", "float", "bool"]
@@ -69,3 +70,8 @@ def _line(text: str | None) -> str:
 
 PROVENANCE = tuple(TableRow.model_fields)
 """Columns that end every table."""
+
+
+def behind(rows: Sequence[TableRow]) -> dict[str, str]:
+    """What stands behind a row that sums up others: all that stands behind these, joined by a semicolon."""
+    return {name: joined(part for row in rows for part in getattr(row, name).split("; ")) for name in PROVENANCE}

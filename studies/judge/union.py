@@ -1,0 +1,91 @@
+"""Verdicts on published answers that several machines gave, one after the other, as the tables of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hone.analysis.archives import UNRESOLVED
+from hone.analysis.plotting import NothingToShow, save
+from hone.core.errors import RecordError
+from hone.core.files import write_text
+from hone.tables import judge_agreement, judge_agreement_summary, published_claims, published_claims_summary
+from hone.tables.files import read_table, to_frame, write_csv
+from hone.tables.page import markdown
+from hone.tables.row import TableRow
+from hone.tables.stages import draw
+from hone.tables.table import RunTable
+
+R = TypeVar("R", bound=TableRow)
+FIGURE = "published_speedups"
+
+
+def unite(folders: Sequence[Path], output: Path) -> dict[str, int]:
+    """Write the two tables of answers, their summaries and the figure of claims; returns name -> number of rows.
+
+    `folders`: each with `judge_agreement.csv` and `published_claims.csv`, oldest first. A verdict takes the place of an
+    older one of the same answer; a row without verdict takes no place. What the archive's harness said is left out, and
+    so are lines of the answers in messages: the tables can be published where the answers can not.
+    Raises RecordError for tables of other columns.
+    """
+    answers = _united(folders, judge_agreement.TABLE, _answer, lambda row: row.status_hone or row.status_kernelbench)
+    claims = _united(folders, published_claims.TABLE, lambda row: (_answer(row), row.baseline), _verdict_of_claim)
+    answers = sorted((_without_text(row) for row in answers), key=judge_agreement.order)
+    claims = [_without_text(row) for row in claims]
+    written: dict[str, int] = {}
+    for table, rows in (
+        (judge_agreement.TABLE, answers),
+        (judge_agreement_summary.TABLE, judge_agreement_summary.summed(answers)),
+        (published_claims.TABLE, claims),
+        (published_claims_summary.TABLE, published_claims_summary.summed(claims)),
+    ):
+        _write(table, rows, output)
+        written[table.name] = len(rows)
+    _draw(output)
+    return written
+
+
+def _united(
+    folders: Sequence[Path], table: RunTable[R], place: Callable[[R], Hashable], verdict: Callable[[R], str]
+) -> list[R]:
+    """The newest row with a verdict of each place, or its newest row."""
+    found: dict[Hashable, R] = {}
+    for folder in folders:
+        for values in read_table(table, folder).to_dict("records"):
+            row = table.row(**{str(name): value for name, value in values.items()})
+            if place(row) not in found or verdict(row) not in UNRESOLVED:
+                found[place(row)] = row
+    if not found:
+        raise RecordError("no row", where=", ".join(map(str, folders)), remedy="write them with `hone tables` first")
+    return list(found.values())
+
+
+def _answer(row: judge_agreement.Row | published_claims.Row) -> Hashable:
+    return row.archive, row.model, row.definition, row.sample
+
+
+def _verdict_of_claim(row: published_claims.Row) -> str:
+    return row.status
+
+
+def _without_text(row: R) -> R:
+    """Without what others wrote. A message's first line quotes nothing; in a traceback that is the last one."""
+    lines = str(getattr(row, "detail", "")).strip().splitlines() or [""]
+    traceback = any(line.lstrip().startswith("File ") for line in lines)
+    changed = {"detail": lines[-1 if traceback else 0]}
+    return row.model_copy(update=changed | ({"archive_error": ""} if hasattr(row, "archive_error") else {}))
+
+
+def _write(table: RunTable[Any], rows: Sequence[TableRow], folder: Path) -> None:
+    frame = to_frame(table, rows)
+    write_csv(frame, folder / f"{table.name}.csv")
+    write_text(folder / f"{table.name}.md", markdown(table, frame, table.finding(rows)))
+
+
+def _draw(folder: Path) -> None:
+    frame = read_table(published_claims.TABLE, folder)
+    try:
+        save(draw(FIGURE, frame), folder / f"{FIGURE}.svg")
+    except NothingToShow:
+        (folder / f"{FIGURE}.svg").unlink(missing_ok=True)
