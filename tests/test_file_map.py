@@ -54,6 +54,8 @@ def test_no_two_jobs_write_the_same_file(files):
 
 def test_what_tables_are_made_of_is_what_they_read(files):
     assert set(files.table_records()) == {field.name for field in fields(RunRecords)}
+    for name in files.settings.experiments:  # the text of every answer: what it tells is held against the verdicts
+        assert set(files.experiments.every("solutions", [name])) <= set(files.table_records()["solutions"])
     for name in files.kinds.rounds:
         assert set(files.page_records(name)) <= {field.name for field in fields(RunRecords)}
 

@@ -61,6 +61,15 @@ def test_what_is_judged_is_in_the_tables_and_what_is_not_says_so(half):
     assert done.output.splitlines()[-1] == "results/half/so_far"
 
 
+def test_the_explorer_of_what_is_judged_is_the_one_to_look_at(half, monkeypatch):
+    """Until the pipeline has written that of the whole run."""
+    assert call().exit_code == 0
+    monkeypatch.setattr("hone.site.serve.ThreadingHTTPServer.serve_forever", lambda _: None)
+    assert "results/half/so_far/site is at" in CliRunner().invoke(app, ["view", "half"]).output
+    Path("results/half/so_far/site").rename("results/half/site")
+    assert "results/half/site is at" in CliRunner().invoke(app, ["view", "half"]).output
+
+
 def test_a_run_without_a_verdict_is_named(half):
     Path(half["traces"][0]).unlink()
     done = call("--output", "elsewhere")

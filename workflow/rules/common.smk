@@ -17,7 +17,6 @@ SHARD, TURN0 = paths.shard(), paths.shard(turn=0)
 # A batch's own problems, and all workloads of theirs, held-out ones included.
 DEFINITIONS, WORKLOADS = paths.batch("definitions"), paths.batch("workloads")
 RECORDS = files.table_records()
-SITE_RECORDS = files.site_records()
 # Which problems take part.
 SELECTION = ("method", "source", "levels", "problems", "limit")
 

@@ -226,7 +226,7 @@ rule site:
 
     # It quotes answers, prompts and existing kernels, so it is never committed.
     input:
-        **SITE_RECORDS,
+        **RECORDS,
         tables=rules.tables.output.csv,
         papers=rules.papers.output,
         published=rules.tables.input.published,
@@ -239,7 +239,7 @@ rule site:
         "../../envs/hone.yaml"
     params:
         settings=rules.tables.params.settings,
-        records=list(SITE_RECORDS),
+        records=list(RECORDS),
         configs=CONFIGS,
         run=RUN.name,
         code=code_digest(

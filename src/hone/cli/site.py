@@ -17,14 +17,15 @@ def view(
 ) -> None:
     """Show the explorer of a run in a browser.
 
-    Serves the pipeline's results/<run>/site on this machine alone, until Ctrl-C. The folder also works when a browser
-    opens its index.html from the disk, and on any web host.
+    Serves the pipeline's results/<run>/site on this machine alone, until Ctrl-C; of an unfinished run the one that
+    `hone tables` has written. The folder also works when a browser opens its index.html from the disk, and on any
+    web host.
     """
     import webbrowser
 
     from hone.site.serve import server
 
-    folder = Path(run) if (Path(run) / "index.html").is_file() else known_run(run) / "site"
+    folder = Path(run) if (Path(run) / "index.html").is_file() else _site_of(known_run(run))
     with server(folder, port) as served:
         address = f"http://127.0.0.1:{served.server_address[1]}/"
         typer.echo(f"{folder} is at {address} (Ctrl-C ends it)")
@@ -34,6 +35,12 @@ def view(
             served.serve_forever()
         except KeyboardInterrupt:
             typer.echo("")
+
+
+def _site_of(folder: Path) -> Path:
+    """The site of the whole run, else that of its finished batches."""
+    whole, so_far = folder / "site", folder / "so_far/site"
+    return so_far if so_far.is_dir() and not whole.is_dir() else whole
 
 
 def site(

@@ -1,4 +1,4 @@
-"""`hone tables`: the tables and figures of what a run has so far."""
+"""`hone tables`: the tables, figures and explorer of what a run has so far."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ def tables(
     config: ConfigFile = DEFAULT_CONFIG,
     output: Annotated[Path, typer.Option(callback=in_run, help="The folder to write.")] = RUN / "so_far",
 ) -> None:
-    """Write the tables and figures of what a run has so far, say when a GPU has to be given back.
+    """Write tables, figures and explorer of what a run has so far, say when a GPU has to be given back.
 
     The pipeline writes those of whole runs by itself. A verdict counts once its batch is judged.
     """
-    from hone.analysis.provenance import Provenance
-    from hone.analysis.run import read_run
+    from hone.analysis.paper_numbers import FOLDER
     from hone.config.runs import run_folder
     from hone.config.settings import read
     from hone.core.code import commit
     from hone.core.errors import RecordError
     from hone.file_map import FileMap
-    from hone.tables.stages import make_figures, make_tables, run_of
+    from hone.site.stages import make_site, read_site_run
+    from hone.tables.stages import make_figures, make_tables
 
-    settings = read(config)
-    files = FileMap(settings, str(run_folder(config))).table_records()
+    settings, folder = read(config), run_folder(config)
+    files = FileMap(settings, str(folder)).table_records()
     there = {kind: [path for path in map(Path, paths) if path.exists()] for kind, paths in files.items()}
     if not there["traces"] and not there["trainings"] and not there["evaluations"]:
         raise RecordError(
-            "no verdict and no training yet", where=str(run_folder(config)), remedy=f"snakemake --configfile {config}"
+            "no verdict and no training yet", where=str(folder), remedy=f"snakemake --configfile {config}"
         )
-    run = run_of(settings, read_run(there), Provenance.of(settings, commit()))
-    make_tables(run, output, output / "pages")
+    site = read_site_run(settings, there, commit(), FOLDER)
+    make_tables(site.run, output, output / "pages")
     make_figures(output, output / "figures")
+    make_site(site, output, output / "site", folder.name, [str(config)])
     for kind, paths in files.items():
         if len(there[kind]) < len(paths):
             typer.echo(f"{kind}: {len(there[kind])} of {len(paths)} files")

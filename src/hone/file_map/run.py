@@ -21,7 +21,7 @@ class FileMap:
         self.trainings = TrainingFiles(settings, self.paths)
 
     def table_records(self) -> dict[str, list[str]]:
-        """What the tables are made of, by the fields of `hone.analysis.run.RunRecords`."""
+        """What tables and explorer are made of, by the fields of `hone.analysis.run.RunRecords`."""
         paths, kinds, every = self.paths, self.kinds, self.experiments.every
         everyone = list(self.settings.experiments)
         used = {(item.source, level) for item in self.settings.experiments.values() for level in item.levels}
@@ -31,7 +31,7 @@ class FileMap:
             "unsupported": [paths.unsupported(*level) for level in levels],
             "workloads": [paths.level("workloads", *level) for level in levels],
             "candidates": every("candidates", everyone),
-            "solutions": every("solutions", [*kinds.files, *kinds.rounds]),
+            "solutions": every("solutions", everyone),
             "searches": every("searches", kinds.tuned),
             "claims": every("claims", kinds.archived),
             "builds": every("builds", everyone),
@@ -42,10 +42,6 @@ class FileMap:
             "answers": every("answers", kinds.prompted),
             **self._training_records(),
         }
-
-    def site_records(self) -> dict[str, list[str]]:
-        """What the explorer is made of, by the same fields: all sources of kernels, too."""
-        return {**self.table_records(), "solutions": self.experiments.every("solutions", self.settings.experiments)}
 
     def _training_records(self) -> dict[str, list[str]]:
         paths, trainings = self.paths, self.trainings

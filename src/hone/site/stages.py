@@ -35,7 +35,7 @@ FAST_P = NAMES[0]
 
 
 def read_site_run(settings: Settings, files: Mapping[str, Sequence[Path]], version: str, published: Path) -> SiteRun:
-    """The records of `FileMap.site_records`, with their places; raises RecordError naming file, line and field.
+    """The records of `FileMap.table_records`, with their places; raises RecordError naming file, line and field.
 
     `version`: commit of Hone. `published`: folder of the papers' numbers.
     """
@@ -47,7 +47,7 @@ def read_site_run(settings: Settings, files: Mapping[str, Sequence[Path]], versi
 def open_run(config: Path) -> SiteRun:
     """The records that the pipeline has made of a config; raises RecordError for one that is missing."""
     settings = read_checked(config)
-    files = FileMap(settings, str(run_folder(config))).site_records()
+    files = FileMap(settings, str(run_folder(config))).table_records()
     records = {name: [Path(file) for file in found] for name, found in files.items()}
     return read_site_run(settings, records, commit(), FOLDER)
 
