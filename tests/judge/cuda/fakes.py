@@ -241,7 +241,7 @@ class Honest:
         self.copies = copies
         self.returned: dict[int, int] = {}
         self.result: dict[str, Any] = {}
-        self.loaded = False
+        self.loaded = self.apart = False
 
     # What a solution may do otherwise.
 
@@ -302,7 +302,7 @@ class Honest:
     def runs(self, first: int, end: int, gate_ms: float) -> float:
         for index in range(first, end):
             self.compute(index)
-        return (end - first) * (self.run_ms + gate_ms)
+        return (end - first) * (self.run_ms + gate_ms + (COPY_MS if self.apart else 0.0))
 
     def leave_behind(self, true_ms: float) -> float:
         over_ms = self.seen_ms(true_ms)
@@ -324,13 +324,14 @@ class Honest:
         self.scalars = message["scalars"]
         return {"ok": True}
 
-    def _capture(self, _: Any) -> dict[str, Any]:
+    def _capture(self, message: dict[str, Any]) -> dict[str, Any]:
+        self.apart = message["apart"]
         if not self.captures:
             return {"error": {"kind": "run", "text": "operation not permitted"}}
         return {"steps": (1 + self.holds) * self.device.count}  # each run behind a gate
 
     def _arm(self, message: dict[str, Any]) -> dict[str, Any]:
-        steps, sets = message["null"], self.device.count
+        steps, sets, self.apart = message["null"], self.device.count, message["apart"]
         assert steps in (0, sets)
         self.armed_ms = 0.0
         gate_ms = GATE_MS + (QUEUED_MS if message["how"] == "queued" else 0.0)

@@ -168,13 +168,13 @@ def test_what_a_solution_does_the_second_time_counts(session, slow, second):
 # ------------------------------------------------------------------------------- findings, KernelBench's own loop
 
 
-@pytest.mark.parametrize(("rule", "mode", "found"), [("hone", 1, ("reuses_outputs",)), ("kernelbench", 1, ())])
-def test_a_returned_buffer_is_a_finding_of_hones_rule_alone(session, rule, mode, found):
+@pytest.mark.parametrize(("rule", "found"), [("hone", ("reuses_outputs",)), ("kernelbench", ())])
+def test_a_returned_buffer_is_a_finding_of_hones_rule_alone(session, rule, found):
     protocol = PROTOCOL.model_copy(update={"rule": rule})
     (findings,) = session(
         "return self.out.copy_(torch.sigmoid(x))", protocol=protocol, init="self.out = torch.empty(6, 5)"
     )
-    assert (findings.performance.clock.runs_per_sample, findings.performance.findings) == (mode, found)
+    assert findings.performance.clock.runs_per_sample > 1 and findings.performance.findings == found
 
 
 def test_a_time_whose_precision_nothing_could_measure_is_a_finding(session, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,8 @@ class CandidateHost:
         self._returned: list[Any] = []
         self._captured: list[Any] = []
         self._arguments: list[list[Any]] = []
+        self._apart = False
+        """Results are copied after each run, since the next one writes over them."""
         self._seed = 0
 
     def act(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +111,12 @@ class CandidateHost:
         return {"ok": True}
 
     def _calls(self, count: int) -> list[Callable[[], object]]:
-        return [functools.partial(self._model, *arguments) for arguments in self._arguments[:count]]
+        return [functools.partial(self._forward, arguments) for arguments in self._arguments[:count]]
+
+    def _forward(self, arguments: Sequence[Any]) -> Any:
+        """What a run in a batch of several returns, which stays as it is while the next ones run."""
+        returned = self._model(*arguments)
+        return [tensor.clone() for tensor in flatten(returned)] if self._apart else returned
 
     def _run(self, message: Mapping[str, Any]) -> dict[str, Any]:
         if message.get("as_published"):
@@ -128,6 +135,7 @@ class CandidateHost:
         return {"done": message["nonce"], "device_ms": elapsed}
 
     def _arm(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        self._apart = message["apart"]
         if message["null"]:
             graph = self._clock.null_graph(self._gate, message["null"])
             self._clock.arm(lambda: driver.launch_graph(graph, self._clock.stream), self._gate, message["value"])
@@ -145,11 +153,12 @@ class CandidateHost:
         for run, items in enumerate(self._arguments):
             if run:  # the first gate has been passed when the clock starts
                 self._gate.wait(self._clock.stream, run)
-            returned.append(self._model(*items))
+            returned.append(self._forward(items))
 
     def _as_published(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._returned = []
-        taken = self._clock.published_ms(self._calls(1)[0], message["trials"], flush=message["flush"])
+        call = functools.partial(self._model, *self._arguments[0])
+        taken = self._clock.published_ms(call, message["trials"], flush=message["flush"])
         return {"done": message["nonce"], "device_ms": taken}
 
     def _collect(self, _: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,14 +176,15 @@ class CandidateHost:
         driver.synchronize()
         return {"ok": True}
 
-    def _capture(self, _: Mapping[str, Any]) -> dict[str, Any]:
+    def _capture(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        self._apart = message["apart"]
         self._returned, self._captured, self._graph = [], [], None
         seed_all(self._seed)
         captured = []
         with captured_graph() as graph:
             for run, items in enumerate(self._arguments):
                 self._gate.wait(ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), run)
-                captured.append(self._model(*items))
+                captured.append(self._forward(items))
             steps = driver.count_captured(ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
         self._graph, self._captured = graph, captured
         return {"steps": steps}

@@ -60,6 +60,8 @@ class DeviceSubject:
         self.device_run_ms = 0.0
         """What a run took when it was first tried behind a gate, by its own account, launches left out."""
         self.attached = False
+        self.apart = False
+        """Batches copy the results of each run: the next one writes over them."""
         self.captured = False
         """A capture has been tried in this process."""
         self._launching_s = 0.0
@@ -191,9 +193,8 @@ class DeviceSubject:
         self._check(answer)
         return late
 
-    @staticmethod
-    def _arming(mode: Mode, value: int, null: int = 0) -> dict[str, Any]:
-        return {"do": "arm", "how": mode, "null": null, "value": value}
+    def _arming(self, mode: Mode, value: int, null: int = 0) -> dict[str, Any]:
+        return {"do": "arm", "how": mode, "null": null, "value": value, "apart": self.apart}
 
     def waits_quietly(self, reference: DeviceReference, sets: int, mode: Mode) -> str:
         """Let it launch a batch behind closed gates, then run; why it does not leave the GPU to others, else empty.
@@ -326,7 +327,9 @@ class DeviceSubject:
         """
         try:
             self.captured = True
-            answer = self._runner.ask({"do": "capture"}, SETUP_TIMEOUT_S + self._run_limit_s, LARGE_BYTES)
+            answer = self._runner.ask(
+                {"do": "capture", "apart": self.apart}, SETUP_TIMEOUT_S + self._run_limit_s, LARGE_BYTES
+            )
             self._runner.freeze()
         except RunnerError as error:
             raise self._verdict(error, "being captured as a graph", SETUP_TIMEOUT_S + self._run_limit_s) from None

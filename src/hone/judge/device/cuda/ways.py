@@ -128,21 +128,38 @@ class Ways(TimedBatches):
     def _best_shape(self, name: str) -> BatchShape:
         """The way in which a side is fastest, of those in which it is right: a graph if it can be one.
 
-        What is wrong in a batch of several runs may be right in single ones: it returns a buffer that its next call
-        writes over.
+        What is wrong in a batch of several runs may be right where results are copied in between, or in single runs:
+        it returns a buffer that its next call writes over.
         """
         graph = self._gated_shape(name, "graph", self._sets)
         if graph is not None:
             return graph
         found = [self._gated_shape(name, "queued", self._sets), self._replay_shape(name)]
         if not any(found) and self._sets > 1 and self._wrong_in(name, "queued"):
-            found = [self._gated_shape(name, mode, 1) for mode in GATED]
+            found = [self._shape_apart(name)]
+            if not any(found):
+                found = [self._gated_shape(name, mode, 1) for mode in GATED]
+                self._check_other_addresses(name)
             self._reuses = any(found)
-            self._check_other_addresses(name)
         usable = [shape for shape in found if shape is not None]
         if len(usable) < MORE_THAN_ONE:
             return usable[0] if usable else STREAM
         return min(usable, key=lambda shape: self._tried_ms(name, shape))
+
+    def _shape_apart(self, name: str) -> BatchShape | None:
+        """A batch of several runs that copies the results of each, as part of its time; None where that is wrong, too.
+
+        A single short run could be charged ten times what it takes: noise is not spread over many.
+        """
+        side = self._sides[name]
+        if not side.copies_outputs:  # a launcher writes where it is told
+            return None
+        side.apart = True
+        modes = [mode for mode in GATED if self._wrong_in(name, mode)]
+        shapes = (self._gated_shape(name, mode, self._sets) for mode in modes)
+        found = next((shape for shape in shapes if shape is not None and shape.runs > 1), None)
+        side.apart = found is not None
+        return found
 
     def _check_other_addresses(self, name: str) -> None:
         """Two runs one after the other: the last results must be right, though a kept buffer holds them.
