@@ -346,6 +346,9 @@ class FakeTorch:
     def empty(self, *shape: int, dtype: torch.dtype, device: str) -> torch.Tensor:
         return torch.empty(*shape, dtype=dtype)
 
+    def empty_strided(self, shape: Any, stride: Any, *, dtype: torch.dtype, device: str) -> torch.Tensor:
+        return torch.empty_strided(shape, stride, dtype=dtype)
+
 
 # --------------------------------------------------------------------------------------------- the two processes
 

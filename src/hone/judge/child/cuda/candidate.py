@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.nn import Parameter
 
 from hone.core.modules import load_module
 from hone.judge.child.models import (
@@ -40,6 +41,11 @@ class CandidateHost:
         self._arguments: list[list[Any]] = []
         self._apart = False
         """Results are copied after each run, since the next one writes over them."""
+        self._puts_off = False
+        """It has returned tensors in another memory layout than the reference, or of a class of its own, which may do
+        its work when somebody reads them."""
+        self._strides: list[list[int]] = []
+        """Of the reference's results; empty: not known, and no layout is owed."""
         self._seed = 0
 
     def act(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,9 +120,16 @@ class CandidateHost:
         return [functools.partial(self._forward, arguments) for arguments in self._arguments[:count]]
 
     def _forward(self, arguments: Sequence[Any]) -> Any:
-        """What a run in a batch of several returns, which stays as it is while the next ones run."""
+        """What a run returns: where needed copies in the reference's layout, which are part of its time.
+
+        They stay as they are while the next runs write to the same buffer, and are computed now, whatever their class.
+        """
         returned = self._model(*arguments)
-        return [tensor.clone() for tensor in flatten(returned)] if self._apart else returned
+        if not (self._apart or self._puts_off):
+            return returned
+        results = flatten(returned)
+        strides: Sequence[Any] = self._strides if len(self._strides) == len(results) else [None] * len(results)
+        return [_fresh(item, stride).copy_(item) for item, stride in zip(results, strides, strict=True)]
 
     def _run(self, message: Mapping[str, Any]) -> dict[str, Any]:
         if message.get("as_published"):
@@ -129,8 +142,9 @@ class CandidateHost:
             self._returned = self._captured
         else:
             kept: list[Any] = []
-            model, arguments = self._model, self._arguments[: message["sets"]]
-            elapsed = self._clock.time(lambda: kept.extend(model(*items) for items in arguments))
+            forward = self._forward if self._puts_off else lambda items: self._model(*items)
+            arguments = self._arguments[: message["sets"]]
+            elapsed = self._clock.time(lambda: kept.extend(forward(items) for items in arguments))
             self._returned = kept
         return {"done": message["nonce"], "device_ms": elapsed}
 
@@ -165,14 +179,20 @@ class CandidateHost:
         return {"device_ms": self._clock.collect()}
 
     def _returns_nothing_new(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """As if forward had returned tensors like the outputs; before there is any code of the candidate's."""
+        """As if forward had returned tensors like the reference's; before there is any code of the candidate's."""
+        self._strides = message["strides"]
         chosen = self._outputs.sets[: message["sets"]]
-        self._returned = [[torch.empty_like(place) for place in places.values()] for places in chosen]
+        self._returned = [
+            [_fresh(place, stride) for place, stride in zip(places.values(), self._strides, strict=True)]
+            for places in chosen
+        ]
         return {"ok": True}
 
     def _store(self, _: Mapping[str, Any]) -> dict[str, Any]:
         for returned, places in zip(self._returned, self._outputs.sets, strict=False):
-            check_and_copy(flatten(returned), list(places.values()), self._names)
+            results = flatten(returned)
+            self._puts_off = self._puts_off or _puts_off(results, self._strides)
+            check_and_copy(results, list(places.values()), self._names)
         driver.synchronize()
         return {"ok": True}
 
@@ -196,3 +216,21 @@ class CandidateHost:
 
     def _profile(self, _: Mapping[str, Any]) -> dict[str, Any]:
         return {"table": profile_table(self._calls(1)[0])}
+
+
+def _fresh(like: torch.Tensor, stride: Sequence[int] | None) -> torch.Tensor:
+    """Memory for a tensor of this shape and type; without `stride` its elements lie one after the other."""
+    if stride is None or len(stride) != like.dim():
+        return torch.empty(like.shape, dtype=like.dtype, device="cuda")
+    return torch.empty_strided(like.shape, stride, dtype=like.dtype, device="cuda")
+
+
+def _puts_off(results: Sequence[torch.Tensor], strides: Sequence[Sequence[int]]) -> bool:
+    """Whether reading these results may be work that running them was not."""
+    if any(type(item) not in (torch.Tensor, Parameter) for item in results):
+        return True
+    return any(
+        size > 1 and own != owed
+        for item, stride in zip(results, strides, strict=False)
+        for size, own, owed in zip(item.shape, item.stride(), stride, strict=False)
+    )

@@ -64,6 +64,8 @@ class ReferenceBase:
         self._returned: list[Any] = []
         self._arguments: list[list[Any]] = []
         self._written: list[str] = []
+        self._strides: list[list[int]] = []
+        """Of the results, which any other implementation owes in the same layout."""
         self._slacks: dict[str, list[float]] = {}
         """Distribution -> for each output what an element may be off beside the tolerance; under the rule `hone`."""
         self._exact: set[str] = set()
@@ -178,7 +180,7 @@ class ReferenceBase:
         self._write_parameters(model)
         self._flops = message["flops"]
         random = self._try_out(self._loaded["seed"])
-        return {"written": self._written, "random": random, "scalars": self._numbers}
+        return {"written": self._written, "random": random, "scalars": self._numbers, "strides": self._strides}
 
     def _allocate(self, region: Region) -> DeviceArena:
         address, descriptor = driver.allocate(region.nbytes)
@@ -215,6 +217,7 @@ class ReferenceBase:
         versions = [value._version if isinstance(value, torch.Tensor) else 0 for value in values]
         seed_all(forward_seed)
         returned = flatten(self._models["torch_eager"](*values))
+        self._strides = [list(out.stride()) for out in returned]
         named = dict(zip(self._order, values, strict=True))
         self._written = [
             name

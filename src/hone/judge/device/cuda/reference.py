@@ -95,6 +95,8 @@ class DeviceReference:
         self.written: list[str] = answer["written"]
         self.scalars: dict[str, Any] = answer["scalars"]
         """The arguments that are plain numbers, as one seed gives them."""
+        self.strides: list[list[int]] = answer["strides"]
+        """Of each result, in elements."""
         self.random: bool = answer["random"]
         """Its results depend on a seed, not on the inputs alone."""
 

@@ -156,7 +156,9 @@ class DeviceSubject:
         """The longest that copying honest results of so many sets took."""
         taken = []
         for _ in range(CALIBRATIONS):
-            self._ask({"do": "returns_nothing_new", "sets": sets}, SETUP_TIMEOUT_S, "starting")
+            self._ask(
+                {"do": "returns_nothing_new", "sets": sets, "strides": reference.strides}, SETUP_TIMEOUT_S, "starting"
+            )
             self._freeze("starting")
             reference.flush()
             taken.append(self.store())
