@@ -3,8 +3,13 @@
 The real hosts on a fake driver. What a solution puts off is done behind its runs, as part of their time.
 """
 
+import os
+from pathlib import Path
+
 import pytest
 import torch
+
+from hone.judge.child.cuda.candidate import CandidateHost
 
 from ..conftest import tensor
 from .rigs import HEAD, IN_PLACE, NORMAL, OUT, SCALE, batch, problem
@@ -67,3 +72,28 @@ def test_a_column_of_one_element_has_no_layout(rig):
     made = rig(item, "return torch.sigmoid(x)[:, :1].contiguous().as_strided((6, 1), (1, 7))")
     batch(made, 1)
     assert not made.host._puts_off
+
+
+# ---------------------------------------------------------------------------------- what compilers have left
+
+
+@pytest.mark.parametrize(("compiles", "room", "own"), [(False, True, True), (False, False, False), (True, True, False)])
+def test_a_judged_process_has_its_own_copy_of_what_was_compiled(
+    fake_driver, monkeypatch, tmp_path, compiles, room, own
+):
+    """Tuners write beside what they find. The process that compiles writes to the folder itself."""
+    home, cache = tmp_path / "home", tmp_path / "cache"
+    (cache / "inner").mkdir(parents=True)
+    (cache / "inner/kernel.so").write_bytes(b"code")
+    home.mkdir()
+    if not room:
+        (home / "compiled").write_text("in the way")
+    for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TMPDIR", "HOME"):
+        monkeypatch.setenv(name, str(home))
+    for name in ("TORCHINDUCTOR_COMPILE_THREADS", "USER"):
+        monkeypatch.setenv(name, "as before")
+    message = {"do": "warm", "gpu": "", "tf32": "off", "triton_cache": str(cache), "compiles": compiles}
+    assert CandidateHost().act(message) == {"ok": True}
+    chosen = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+    assert chosen == (home / "compiled" if own else cache)
+    assert (chosen / "inner/kernel.so").read_bytes() == b"code"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -58,9 +59,10 @@ class CandidateHost:
         return answer
 
     def _warm(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        if message.get("triton_cache"):
+        if cache := message.get("triton_cache"):
+            cache = cache if message["compiles"] else _own_copy(cache)
             for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TMPDIR", "HOME"):
-                os.environ[name] = message["triton_cache"]
+                os.environ[name] = cache
             os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # workers of its own would be processes
             os.environ["USER"] = "solution"  # Inductor asks for a name, which this user does not have
         os.environ["CUDA_VISIBLE_DEVICES"] = message["gpu"]
@@ -216,6 +218,16 @@ class CandidateHost:
 
     def _profile(self, _: Mapping[str, Any]) -> dict[str, Any]:
         return {"table": profile_table(self._calls(1)[0])}
+
+
+def _own_copy(folder: str) -> str:
+    """A copy in this process's own folder, since tuners write beside what they find; where that fails the folder."""
+    copy = Path(os.environ["HOME"]) / "compiled"
+    try:
+        shutil.copytree(folder, copy)
+    except OSError:  # no folder of its own, no room in it, files of another user
+        return folder
+    return str(copy)
 
 
 def _fresh(like: torch.Tensor, stride: Sequence[int] | None) -> torch.Tensor:

@@ -36,6 +36,7 @@ from hone.sources.gold import gold_solution
 
 LARGE = 4
 """So many times its tensors a problem may need: batches have many sets, and float64 is twice as wide."""
+COMPILING_RUNS = 3
 BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)
 """What trying to capture a solution may bring about: judged again in a process where nothing is captured."""
 ANY_RULE = ("below_floor", "slow_times")
@@ -272,7 +273,10 @@ class CudaBench:
         findings.performance = performance.model_copy(update={"findings": tuple(doubts)})
 
     def _compile(self, case: Case, reference: DeviceReference, scratch: Path) -> None:
-        """Let a throw-away process run the solution once, so that its compiler leaves everything in `scratch`."""
+        """Let a throw-away process run the solution a few times: its compiler leaves everything in `scratch`.
+
+        The second and third runs record graphs of PyTorch's own, and what is compiled again for them.
+        """
         scratch.chmod(0o777)
         subject = self._subject(case, scratch, compiling=True)
         try:
@@ -282,10 +286,11 @@ class CudaBench:
             subject.attach(reference)
             subject.load(reference.plan)
             seed = reference.plan.workload.seed
-            scalars = reference.refresh(seed, seed, 1)
-            reference.reveal(0, 1)
-            subject.prepare(seed, scalars)
-            subject.run(1, reference)
+            for run in range(COMPILING_RUNS):
+                scalars = reference.refresh(seed + run, seed, 1)
+                reference.reveal(0, 1)
+                subject.prepare(seed, scalars)
+                subject.run(1, reference)
         finally:
             subject.close()
         for entry in scratch.rglob("*"):

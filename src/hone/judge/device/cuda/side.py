@@ -82,7 +82,8 @@ class DeviceSubject:
         self._compiling = compiling
         self._has_run = False
         self._runner: Runner = zygote.spawn("cuda_native" if artifact else "cuda_candidate", {}, confinement)
-        self._warm = {"do": "warm", "gpu": gpu, "tf32": protocol.tf32, "triton_cache": str(scratch) if scratch else ""}
+        self._warm = {"do": "warm", "gpu": gpu, "tf32": protocol.tf32, "compiles": compiling}
+        self._warm |= {"triton_cache": str(scratch) if scratch else ""}
 
     @property
     def copies_outputs(self) -> bool:
