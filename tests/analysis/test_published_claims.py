@@ -78,6 +78,7 @@ def test_an_archives_line_has_medians_of_the_same_answers(tmp_path):
     assert [second[name] for name in medians] == pytest.approx([math.nan, 4.0, 2.0, 2.0], nan_ok=True)
     claims = read_table("published_claims", folder).set_index("claimed_speedup")
     assert claims.loc[2.0, "host_factor"] == pytest.approx(3.0)
+    assert set(claims["mode"]) == {""} and claims["charged_ms"].isna().all()  # of a CPU: it has one clock
     assert dict(claims["standing"].drop([math.nan])) == {
         2.0: "credited", 4.0: "credited", 8.0: "degenerate", 100.0: "fails", 50.0: "no_verdict"
     }  # fmt: skip

@@ -54,7 +54,7 @@ FRAME_COLUMNS = (
     *("experiment", "method", "model", "level", "number", "definition", "sound", "turn", "sample"),
     *("label", "solution", "status", "status_as_published", "category", "resolved", "correct", "detail", "findings"),
     "mode",
-    *("latency_ms", "wall_s", "gpu_held_s"),
+    *("latency_ms", "charged_ms", "wall_s", "gpu_held_s"),
     *("device", "driver", "protocol", "torch"),
     *("prompt_differs", "cost_usd", "input_tokens", "output_tokens"),
 )
@@ -265,6 +265,8 @@ def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
     if len(timed) < len(traces):
         return {}
     columns = {"latency_ms": geometric_mean([item.solution.latency_ms for item in timed])}
+    if len(timed) == 1 and timed[0].clock is not None:
+        columns["charged_ms"] = timed[0].clock.charged_ms
     doubtful = any(item.findings for item in timed)
     for name in settings.baselines:
         if not all(name in item.baselines for item in timed):

@@ -54,6 +54,11 @@ class Row(TableRow):
     rule: str = ""
     """Rule of the verdicts: kernelbench or hone."""
     baseline: columns.Baseline = ""
+    mode: str = ""
+    """How the answer was timed here: graph, queued or replay without the host's work, stream with it. A baseline whose
+    launches are left out stands beside any of them."""
+    charged_ms: float = EMPTY
+    """What of latency_ms the answer's process did not claim and the judge's clock saw."""
     latency_ms: columns.LatencyMs = EMPTY
     baseline_ms: columns.BaselineMs = EMPTY
     detail: columns.Detail = ""
