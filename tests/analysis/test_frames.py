@@ -7,7 +7,7 @@ import pytest
 from hone.analysis.frames import CATEGORIES, CATEGORY, build_frame, problems_of, verdict_of
 from hone.config.settings import load
 from hone.core.errors import RecordError
-from hone.records import Status, UnsupportedProblem
+from hone.records import Clock, Performance, Status, Timing, UnsupportedProblem
 
 from .world import World, answer, definition, settings_for, trace
 
@@ -155,3 +155,14 @@ def test_problems_without_a_definition_stay():
     assert len(frame) == 3
     with pytest.raises(RecordError, match="not of the form"):
         problems_of(settings, "kb", [], [UnsupportedProblem(name="kb/levelx/3", reason="")])
+
+
+def test_a_verdict_says_how_it_was_timed_what_was_charged_and_which_code_gave_it():
+    settings = settings_for({1: 1})
+    once = Timing(samples_ms=(1.0,))
+    clock = Clock(source="events", mode="queued", runs_per_sample=4, solution_wall_ms=1.0, charged_ms=0.25)
+    timed = Performance(solution=once, baselines={"torch_eager": once}, clock=clock)
+    judged = trace(settings, "s", PROBLEM, performance=timed)
+    judged = judged.model_copy(update={"environment": judged.environment.model_copy(update={"commit": "abc"})})
+    found = verdict_of([judged], settings)
+    assert (found["mode"], found["charged_ms"], found["judged_by"]) == ("queued", 0.25, "abc")

@@ -16,7 +16,7 @@ def answer(number, status, commit, **update):
         "archive": "a", "model": "m", "definition": f"v0/level1/{number}_Sum", "sample": 0,
         "archive_verdict": "correct", "status_kernelbench": status, "status_hone": status,
         "agrees": "yes" if status == "passed" else "", "cause": "", "experiment_kernelbench": "own",
-        "experiment_hone": "own", "commit": commit, "device": "a GPU",
+        "experiment_hone": "own", "judged_by": commit, "device": "a GPU",
     }  # fmt: skip
     return judge_agreement.Row(**found | update)
 
@@ -26,7 +26,7 @@ def claim(number, status, commit, speedup=2.0):
     return published_claims.Row(
         archive="a", model="m", definition=f"v0/level1/{number}_Sum", sample=0, claimed_speedup=4.0, status=status,
         as_published_speedup=3.0, device_speedup=speedup, host_factor=3.0 / speedup, standing=standing, findings="",
-        experiment="own", rule="hone", baseline="torch_eager", commit=commit,
+        experiment="own", rule="hone", baseline="torch_eager", judged_by=commit,
     )  # fmt: skip
 
 
@@ -52,13 +52,13 @@ def test_the_newest_verdict_of_an_answer_counts_and_none_is_no_verdict(folder, t
     made = tmp_path / "made"
     assert unite([old, new], made)["judge_agreement"] == 3
     rows = read_table(judge_agreement.TABLE, made)
-    assert list(zip(rows["definition"].str[10:12], rows["status_hone"], rows["commit"], strict=True)) == [
+    assert list(zip(rows["definition"].str[10:12], rows["status_hone"], rows["judged_by"], strict=True)) == [
         ("2_", "wrong_value", "2"), ("3_", "missing", "1"), ("10", "passed", "1"),
     ]  # fmt: skip
     claims = read_table(published_claims.TABLE, made).set_index("definition")
     assert list(claims.loc[["v0/level1/10_Sum", "v0/level1/2_Sum"], "device_speedup"]) == [2.0, 0.5]
     (summary, _) = (made / "judge_agreement_summary.csv").read_text().splitlines()[1:]
-    assert summary.startswith("a,m,hone,3,2,") and ",1; 2,a GPU," in summary
+    assert summary.startswith("a,m,hone,3,2,") and ",own,1; 2," in summary
     (counted,) = (made / "published_claims_summary.csv").read_text().splitlines()[1:]
     assert counted.startswith("a,1,3,2,2,1.0,2,1.0,2,4.0,3.0,1.25,")
     assert (made / f"{FIGURE}.svg").exists()

@@ -54,7 +54,7 @@ FRAME_COLUMNS = (
     *("experiment", "method", "model", "level", "number", "definition", "sound", "turn", "sample"),
     *("label", "solution", "status", "status_as_published", "category", "resolved", "correct", "detail", "findings"),
     "mode",
-    *("latency_ms", "charged_ms", "wall_s", "gpu_held_s"),
+    *("latency_ms", "charged_ms", "wall_s", "gpu_held_s", "judged_by"),
     *("device", "driver", "protocol", "torch"),
     *("prompt_differs", "cost_usd", "input_tokens", "output_tokens"),
 )
@@ -238,6 +238,7 @@ def verdict_of(traces: Sequence[Trace], settings: Settings) -> dict[str, Any]:
         "detail": deciding.detail,
         "findings": joined(found for trace in traces if trace.performance for found in trace.performance.findings),
         "mode": joined(_mode(trace) for trace in traces),
+        "judged_by": joined(trace.environment.commit for trace in traces),
         "wall_s": sum(sum(trace.phase_s.values()) for trace in traces),
         "gpu_held_s": sum(trace.spent_s for trace in traces) if on_gpu(deciding) else 0.0,
         **of_trace(deciding),
@@ -291,7 +292,7 @@ def _times(traces: Sequence[Trace], settings: Settings) -> dict[str, float]:
 def _outcome(candidate: Candidate | None, verdict: dict[str, Any] | None) -> dict[str, Any]:
     """Status columns of one row."""
     empty = (
-        *("label", "solution", "status_as_published", "detail", "findings", "mode"),
+        *("label", "solution", "status_as_published", "detail", "findings", "mode", "judged_by"),
         *("device", "driver", "protocol", "torch"),
     )  # fmt: skip
     found: dict[str, Any] = dict.fromkeys(empty, "") | ({"label": candidate.label} if candidate else {})

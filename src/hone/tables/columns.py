@@ -29,6 +29,7 @@ BaselineMs = Annotated[float, Field(description="Median time of the baseline in 
 Detail = Annotated[str, Field(description="The verdict's reason.")]
 LatencyMs = Annotated[float, Field(description="Median time of the solution in milliseconds.")]
 Speedup = Annotated[float, Field(description="Median time of the baseline over median time of the solution.")]
+JudgedBy = Annotated[str, Field(description="Commit of Hone that gave the verdict.")]
 Verdict = Annotated[str, Field(description="Verdict.")]
 Method = Annotated[str, Field(description="How the model was asked.")]
 Processes = Annotated[

@@ -44,6 +44,7 @@ class Row(TableRow):
     experiment_hone: str = ""
     """The experiment under our rule."""
     solution: columns.SolutionDigest = ""
+    judged_by: columns.JudgedBy = ""
 
     def status(self, rule: Rule) -> str:
         """Our verdict under a rule."""
@@ -92,6 +93,7 @@ def _row(claim: Claim, pair: Pair, ours: Mapping[Rule, Mapping[Any, Any]], conte
         experiment_kernelbench=pair.kernelbench,
         experiment_hone=pair.hone,
         solution=claim.solution,
+        judged_by=joined(item["judged_by"] for item in present),
         **context.provenance.columns({name: joined(item[name] for item in present) for name in FROM_VERDICTS}),
     )
 

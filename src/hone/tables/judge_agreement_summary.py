@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hone.analysis.archives import RULES, UNRESOLVED, Rule, agrees
+from hone.analysis.provenance import joined
 from hone.records import ClaimedVerdict
 from hone.tables import columns, judge_agreement
 from hone.tables.judge_agreement import Row as Agreement
@@ -40,6 +41,7 @@ class Row(TableRow):
     agree_wrong_share: float = EMPTY
     """`agree_wrong` over `claimed_wrong`."""
     experiment: columns.Experiment = ""
+    judged_by: columns.JudgedBy = ""
 
 
 def rows(run: Run) -> list[Row]:
@@ -76,6 +78,7 @@ def _row(archive: str, model: str, rule: Rule, experiment: str, answers: Sequenc
         claimed_wrong=len(wrong),
         agree_wrong=sum(wrong),
         agree_wrong_share=_share(wrong),
+        judged_by=joined(part for item in answers for part in item.judged_by.split("; ")),
         **behind(answers),
     )
 

@@ -63,6 +63,7 @@ class Row(TableRow):
     baseline_ms: columns.BaselineMs = EMPTY
     detail: columns.Detail = ""
     solution: columns.SolutionDigest = ""
+    judged_by: columns.JudgedBy = ""
 
     @property
     def still_faster(self) -> bool:

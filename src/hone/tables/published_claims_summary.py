@@ -6,6 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from hone.analysis.provenance import joined
 from hone.analysis.standing import MEANINGS
 from hone.records import Status
 from hone.tables import columns, published_claims
@@ -54,6 +55,7 @@ class Row(TableRow):
     rule: str = ""
     """Rule of the verdicts: kernelbench or hone."""
     baseline: columns.Baseline = ""
+    judged_by: columns.JudgedBy = ""
 
 
 def rows(run: Run) -> list[Row]:
@@ -96,6 +98,7 @@ def _row(claims: Sequence[Claim]) -> Row:
         experiment=first.experiment,
         rule=first.rule,
         baseline=first.baseline,
+        judged_by=joined(part for item in claims for part in item.judged_by.split("; ")),
         **behind(claims),
     )
 
