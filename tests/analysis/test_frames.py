@@ -158,7 +158,7 @@ def test_problems_without_a_definition_stay():
 
 
 def test_a_verdict_says_how_it_was_timed_what_was_charged_and_which_code_gave_it():
-    settings = settings_for({1: 1})
+    settings = world().settings
     once = Timing(samples_ms=(1.0,))
     clock = Clock(source="events", mode="queued", runs_per_sample=4, solution_wall_ms=1.0, charged_ms=0.25)
     timed = Performance(solution=once, baselines={"torch_eager": once}, clock=clock)
