@@ -115,6 +115,11 @@ class BaselineTimes(Versioned):
     """Why there is no time."""
 
 
+Charged = Literal["running", "settling", "reading", "showing"]
+"""Where the judge saw work that a solution did not claim: from the question to the answer; until the GPU was idle;
+while results were copied and the time was asked for; while inputs were shown, before the question."""
+
+
 class Clock(Record):
     """How the times of a GPU were taken, and what a second clock said about them."""
 
@@ -137,6 +142,8 @@ class Clock(Record):
     an empty batch takes."""
     charged_ms: float = 0.0
     """Median per run of what was added to the solution's samples, where the judge saw more work than was claimed."""
+    charged_parts_ms: dict[Charged, float] = Field(default_factory=dict)
+    """Medians per run of its parts, which need not add up to it; empty where nothing was charged."""
     sm_clock_mhz: int = 0
     memory_clock_mhz: int = 0
     throttled: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from hone.judge.clocks.observation import (
     Overhead,
     believable_busy_ms,
     between,
+    beyond_ms,
     floor_ms,
     lower_half,
     slow_times,
@@ -199,3 +200,10 @@ def test_between_one_set_and_all_times_lie_on_a_line(sets, ms):
 
 def test_where_there_is_one_set_its_time_is_the_time():
     assert between([(1, 2.0), (1, 2.5)], 1) == 2.0
+
+
+def test_parts_of_a_charge_say_where_work_was_seen():
+    usual = Overhead(0.1, 0.2, store_ms=0.3, early_ms=0.4)
+    found = beyond_ms(Observation(1.0, 3.1, 0.1, store_ms=2.3, early_ms=0.9, collect_ms=0.5), usual)
+    assert found == pytest.approx({"running": 2.0, "settling": 0.0, "reading": 2.5, "showing": 0.5})
+    assert unexplained_ms(Observation(1.0, 3.1, 0.1, 2.3, 0.9, 0.5), usual) == pytest.approx(sum(found.values()))

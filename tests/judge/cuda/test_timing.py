@@ -50,7 +50,7 @@ def test_an_honest_solution_gets_its_time_and_no_charge(bench, mode, times, copi
     made.ground.run_ms = times["baseline_ms"]
     found = measure(made)
     assert (found.clock.mode, found.clock.source, found.clock.runs_per_sample) == (mode, "events", RUNS[mode])
-    assert found.clock.charged_ms == 0
+    assert (found.clock.charged_ms, found.clock.charged_parts_ms) == (0, {})
     assert found.solution.latency_ms == pytest.approx(times["run_ms"], rel=1e-6)
     assert found.speedup("torch_eager") == pytest.approx(2.0, rel=1e-6)
     assert found.clock.solution_wall_ms == pytest.approx(times["run_ms"], rel=1e-6)
@@ -531,6 +531,7 @@ def test_work_that_begins_when_inputs_are_shown_is_charged_in_full(bench, mode, 
     found = measure(made)
     assert found.clock.mode == mode or times is LONG  # by what it says it is short enough for a graph
     assert found.clock.charged_ms == pytest.approx(times["run_ms"], rel=1e-6)
+    assert found.clock.charged_parts_ms["showing"] == pytest.approx(times["run_ms"], rel=1e-6)
     assert found.solution.latency_ms == pytest.approx(times["run_ms"], rel=0.02)
 
 
@@ -546,6 +547,7 @@ def test_a_lazy_copy_is_charged(bench, mode, times):
     assert found.clock.mode == mode
     charged_ms = 15 / RUNS[mode] * times["run_ms"]
     assert found.clock.charged_ms == pytest.approx(charged_ms, rel=1e-6)
+    assert found.clock.charged_parts_ms["reading"] == pytest.approx(charged_ms, rel=1e-6)
     assert found.solution.latency_ms == pytest.approx(times["run_ms"] + charged_ms, rel=1e-6)
 
 

@@ -11,6 +11,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hone.records import Charged
+
 SLACK_SHARE = 0.03
 LEAST_SLACK_MS = 0.03
 MOST_SLACK_SHARE, LONG_SLACK_SHARE = 0.25, 0.05
@@ -74,6 +76,17 @@ def between(points: Sequence[tuple[int, float]], sets: int) -> float:
     return one_ms + ((sets - 1) / (most - 1) if most > 1 else 0.0) * (most_ms - one_ms)
 
 
+def beyond_ms(seen: Observation, usual: Overhead) -> dict[Charged, float]:
+    """What the judge saw beyond the claim and the usual way, by where it saw that."""
+    parts: dict[Charged, float] = {
+        "running": seen.wall_ms - usual.wall_ms - seen.claimed_ms,
+        "settling": seen.settle_ms - usual.settle_ms,
+        "reading": seen.store_ms + seen.collect_ms - usual.store_ms - usual.collect_ms,
+        "showing": seen.early_ms - usual.early_ms,
+    }
+    return {place: max(0.0, part) for place, part in parts.items()}
+
+
 def unexplained_ms(seen: Observation, usual: Overhead, noise_share: float = MOST_SLACK_SHARE) -> float:
     """Work of the batch that the claim leaves out; 0 where clocks agree within their noise.
 
@@ -83,13 +96,10 @@ def unexplained_ms(seen: Observation, usual: Overhead, noise_share: float = MOST
     """
     noise_ms = max(LEAST_SLACK_MS, NOISE_FACTOR * min(usual.noise_ms, MOST_NOISE_MS))
     slack = min(noise_ms, noise_share * seen.claimed_ms) + SLACK_SHARE * seen.claimed_ms
-    late = (seen.wall_ms - usual.wall_ms - seen.claimed_ms, seen.settle_ms - usual.settle_ms)
-    more = STORE_SLACK_SHARE * usual.store_ms, EARLY_SLACK_SHARE * usual.early_ms
-    others = seen.store_ms + seen.collect_ms - usual.store_ms - usual.collect_ms, seen.early_ms - usual.early_ms
-    in_time = sum(max(0.0, part) for part in late)
-    excess = in_time + sum(max(0.0, part) for part in others)
-    used = in_time + sum(max(0.0, part - share) for part, share in zip(others, more, strict=True))
-    return excess if used > slack or noise_share == 0 else 0.0
+    parts = beyond_ms(seen, usual)
+    more = {"reading": STORE_SLACK_SHARE * usual.store_ms, "showing": EARLY_SLACK_SHARE * usual.early_ms}
+    used = sum(max(0.0, part - more.get(place, 0.0)) for place, part in parts.items())
+    return sum(parts.values()) if used > slack or noise_share == 0 else 0.0
 
 
 def lower_half(samples: Sequence[float]) -> list[int]:

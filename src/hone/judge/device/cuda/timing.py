@@ -12,6 +12,7 @@ from hone.judge.clocks.observation import (
     LONG_SLACK_SHARE,
     MOST_SLACK_SHARE,
     Observation,
+    beyond_ms,
     floor_ms,
     lower_half,
     slow_times,
@@ -25,7 +26,7 @@ from hone.judge.device.cuda.ways import ALL_MODES, Ways
 from hone.judge.protocols.hone import LEAST_TIMED_RUNS
 from hone.judge.stand import SOLUTION, OtherResultsError, Scalars
 from hone.machine.gpus import Clocks, Gpu, clocks
-from hone.records import Clock, Finding, Mode, Performance, Protocol, Timing
+from hone.records import Charged, Clock, Finding, Mode, Performance, Protocol, Timing
 
 LEAST_STREAM_TURNS = 7
 STREAM_SECONDS = 1.0
@@ -48,6 +49,8 @@ class DeviceTiming(Ways):
         self._names: tuple[str, ...] = (SOLUTION,)
         self._samples: dict[str, list[float]] = {}
         self._charges: list[float] = []
+        self._parts: list[dict[Charged, float]] = []
+        """Of each charge, per run."""
         self._walls: list[float] = []
 
     # ------------------------------------------------------------------------------- what a protocol asks for
@@ -56,6 +59,7 @@ class DeviceTiming(Ways):
         """Each side in its best way; forget all samples."""
         self._names = (SOLUTION, *baselines)
         self._samples, self._charges, self._walls = {name: [] for name in self._names}, [], []
+        self._parts = []
         self._choose_shapes(baselines)
 
     def bar(self, error: OtherResultsError) -> None:
@@ -92,6 +96,11 @@ class DeviceTiming(Ways):
     def _median_charge(self) -> float:
         return statistics.median(self._charges)
 
+    def _median_parts(self) -> dict[Charged, float]:
+        if not self._median_charge():
+            return {}
+        return {place: statistics.median(parts[place] for parts in self._parts) for place in self._parts[0]}
+
     def _median_ms(self) -> float:
         """Of the solution."""
         return statistics.median(self._samples[SOLUTION])
@@ -112,6 +121,7 @@ class DeviceTiming(Ways):
             baseline_modes={name: self._shape(name).mode for name in names[1:]},
             solution_wall_ms=statistics.median(self._walls),
             charged_ms=0.0 if busy else self._median_charge(),
+            charged_parts_ms={} if busy else self._median_parts(),
             sm_clock_mhz=at.sm_mhz, memory_clock_mhz=at.memory_mhz, throttled=at.throttled,
         )  # fmt: skip
         timings = {name: Timing(samples_ms=tuple((busy or self._samples)[name])) for name in names}
@@ -161,6 +171,7 @@ class DeviceTiming(Ways):
             turns = range(len(self._charges))
             kept = lower_half([math.prod(self._samples[name][turn] for name in noisy) for turn in turns])
             self._charges = [self._charges[turn] for turn in kept]
+            self._parts = [self._parts[turn] for turn in kept]
             self._walls = [self._walls[turn] for turn in kept]
             self._samples = {name: [samples[turn] for turn in kept] for name, samples in self._samples.items()}
 
@@ -181,6 +192,7 @@ class DeviceTiming(Ways):
         extra = unexplained_ms(seen, usual, self._noise_share(seen.claimed_ms))
         self._samples[SOLUTION].append(self._per_run(seen.claimed_ms + extra, SOLUTION))
         self._charges.append(extra / runs)
+        self._parts.append({place: part / runs for place, part in beyond_ms(seen, usual).items()})
         self._walls.append(self._per_run(seen.wall_ms - usual.wall_ms, SOLUTION))
 
     def _per_run(self, batch_ms: float, name: str) -> float:
