@@ -123,7 +123,7 @@ class ReferenceProcess:
         return {"ok": True}
 
     def _load(self, _: Any) -> dict[str, Any]:
-        return {"written": self.written, "random": self.random, "scalars": self.scalars(0), "strides": []}
+        return {"written": self.written, "random": self.random, "scalars": self.scalars(0), "strides": [], "views": []}
 
     def _ahead(self, _: Any) -> dict[str, Any]:
         return {"kept": False}

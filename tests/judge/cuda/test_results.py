@@ -4,6 +4,7 @@ The real hosts on a fake driver. What a solution puts off is done behind its run
 """
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import torch
 from hone.judge.child.cuda.candidate import CandidateHost
 
 from ..conftest import tensor
-from .rigs import HEAD, IN_PLACE, NORMAL, OUT, SCALE, batch, problem
+from .rigs import HEAD, IN_PLACE, NORMAL, OUT, SCALE, SETS, batch, problem
 
 SIGMOID = problem("sigmoid", "return torch.sigmoid(x)", OUT)
 TURNED = problem("turned", "return torch.sigmoid(x).t().contiguous().t()", OUT)
@@ -30,8 +31,9 @@ class Later(torch.Tensor):
         done = [torch.sigmoid(item.given) if isinstance(item, Later) else item for item in args]
         return func(*done, **(kwargs or {}))
 class ModelNew(nn.Module):
+    late = True
     def forward(self, x):
-        return Later(x)
+        return Later(x) if self.late else torch.sigmoid(x)
 """
 )
 
@@ -49,10 +51,11 @@ def returned_by(made):
         (TURNED, {"body": "return torch.sigmoid(x).t().contiguous().t()"}, False),
         (TURNED, {"body": "return torch.sigmoid(x)"}, True),
         (SIGMOID, {"source": LAZY}, True),
+        (SIGMOID, {"body": "return torch._neg_view(-torch.sigmoid(x))"}, True),
         (SCALE, {"body": "return nn.Parameter(self.weight * torch.sigmoid(x))", "init": NORMAL}, False),
         (IN_PLACE, {"body": "x *= 0.5; return x.sum(1)"}, False),
     ],
-    ids=["same", "turned", "turned_as_owed", "straight", "lazy", "parameter", "in_place"],
+    ids=["same", "turned", "turned_as_owed", "straight", "lazy", "negated", "parameter", "in_place"],
 )
 def test_what_a_result_leaves_to_its_reader_is_part_of_its_time(rig, item, given, puts_off):
     made = rig(item, **given)
@@ -63,6 +66,58 @@ def test_what_a_result_leaves_to_its_reader_is_part_of_its_time(rig, item, given
         assert type(result) in (torch.Tensor, torch.nn.Parameter)
         assert [list(result.stride())] == made.reference.strides
     assert found.clock.runs_per_sample > 1 and found.clock.charged_ms < found.solution.latency_ms
+
+
+EXPANDED = problem("expanded", "return torch.sigmoid(x.mean(dim=1, keepdim=True)).expand(-1, 5)", OUT)
+LAST = problem("last", "return torch.sigmoid(x)[:, -1]", (tensor("out", "rows"),))
+GIVEN_TURNED = problem("given_turned", "return torch.sigmoid(x)", OUT, given="[torch.randn(COLUMNS, rows).T]")
+
+
+@pytest.mark.parametrize(
+    ("item", "body"),
+    [
+        (EXPANDED, "return torch.sigmoid(x.mean(dim=1, keepdim=True)).expand(-1, 5)"),
+        (EXPANDED, "return torch.sigmoid(x.mean(dim=1, keepdim=True)).expand(-1, 5).contiguous()"),
+        (LAST, "return torch.sigmoid(x)[:, -1]"),
+        (LAST, "return torch.sigmoid(x[:, -1])"),
+        (GIVEN_TURNED, "return torch.sigmoid(x)"),
+    ],
+    ids=["expanded", "not_expanded", "view", "no_view", "given_turned"],
+)
+def test_a_view_is_not_owed_and_neither_is_what_a_generators_layout_makes_of_a_result(rig, item, body):
+    """Everybody gets contiguous inputs, so the reference's own code must be what is owed."""
+    made = rig(item, body)
+    assert made.measure().findings == ()
+    assert not made.host._puts_off
+
+
+def test_what_becomes_lazy_while_it_is_captured_is_captured_again_with_copies(rig):
+    made = rig(SIGMOID, source=LAZY)
+    made.host._model.late = False
+    made.examine()
+    assert not made.host._puts_off
+    made.host._model.late = True
+    batch(made, SETS)  # arguments for a batch
+    made.host._puts_off = False
+    assert made.subject.capture(SETS) == ""
+    assert made.host._puts_off
+    assert {type(item) for run in made.host._captured for item in run} == {torch.Tensor}
+
+
+def test_a_kept_buffer_is_found_each_time_that_times_are_taken(rig):
+    """They are taken once more when an existing kernel fails meanwhile."""
+    made = rig(SIGMOID, "return self.out.copy_(torch.sigmoid(x))", init="self.out = torch.empty(6, 5)")
+    assert made.measure().findings == ("reuses_outputs",)
+    assert made.measure().findings == ("reuses_outputs",)
+
+
+def test_kernelbenchs_own_loop_copies_nothing(rig, monkeypatch):
+    made = rig(SIGMOID, source=LAZY)
+    made.examine()
+    assert made.host._puts_off
+    monkeypatch.setattr(CandidateHost, "_forward", lambda *_: pytest.fail("a copy"))
+    made.subject.prepare(9, [made.reference.scalars])
+    assert made.subject.as_published(3, 1.0, flush=False)[0] >= 0
 
 
 def test_a_column_of_one_element_has_no_layout(rig):
@@ -87,7 +142,17 @@ def test_a_judged_process_has_its_own_copy_of_what_was_compiled(
     (cache / "inner/kernel.so").write_bytes(b"code")
     home.mkdir()
     if not room:
-        (home / "compiled").write_text("in the way")
+        copy_tree, copy2, copied = shutil.copytree, shutil.copy2, []
+
+        def full(source, target, **options):
+            if copied:
+                raise OSError(28, "No space left on device")
+            copied.append(target)
+            return copy2(source, target, **options)
+
+        (cache / "another.so").write_bytes(b"code")
+        within = lambda *given: copy_tree(*given) if given[2:] else copy_tree(*given, copy_function=full)  # noqa: E731
+        monkeypatch.setattr(shutil, "copytree", within)
     for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TMPDIR", "HOME"):
         monkeypatch.setenv(name, str(home))
     for name in ("TORCHINDUCTOR_COMPILE_THREADS", "USER"):
@@ -97,3 +162,4 @@ def test_a_judged_process_has_its_own_copy_of_what_was_compiled(
     chosen = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])
     assert chosen == (home / "compiled" if own else cache)
     assert (chosen / "inner/kernel.so").read_bytes() == b"code"
+    assert (home / "compiled").exists() is own  # a copy that broke off takes no room

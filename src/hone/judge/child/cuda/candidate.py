@@ -46,7 +46,9 @@ class CandidateHost:
         """It has returned tensors in another memory layout than the reference, or of a class of its own, which may do
         its work when somebody reads them."""
         self._strides: list[list[int]] = []
-        """Of the reference's results; empty: not known, and no layout is owed."""
+        """Owed of each result; empty: not known, and no layout is owed."""
+        self._views: list[list[int]] = []
+        """As the reference returns them, perhaps as views of something larger: as good."""
         self._seed = 0
 
     def act(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,6 +94,7 @@ class CandidateHost:
     def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
         from hone.compile.extension_call import prebuilt_load_inline, replace_load_inline
 
+        self._strides, self._views = message["strides"], message["views"]
         extensions = {key: Path(path) for key, path in message["extensions"].items()}
         replace_load_inline(prebuilt_load_inline(extensions, message["refused"]))
         torch.set_num_threads(message["threads"])
@@ -130,8 +133,11 @@ class CandidateHost:
         if not (self._apart or self._puts_off):
             return returned
         results = flatten(returned)
-        strides: Sequence[Any] = self._strides if len(self._strides) == len(results) else [None] * len(results)
-        return [_fresh(item, stride).copy_(item) for item, stride in zip(results, strides, strict=True)]
+        return [_fresh(item, owed).copy_(item) for item, owed in zip(results, self._owed(len(results)), strict=True)]
+
+    def _owed(self, count: int) -> Sequence[list[int] | None]:
+        """Strides of so many results; None where there should be another number of them."""
+        return self._strides if len(self._strides) == count else [None] * count
 
     def _run(self, message: Mapping[str, Any]) -> dict[str, Any]:
         if message.get("as_published"):
@@ -184,22 +190,36 @@ class CandidateHost:
         """As if forward had returned tensors like the reference's; before there is any code of the candidate's."""
         self._strides = message["strides"]
         chosen = self._outputs.sets[: message["sets"]]
+        owed = self._owed(len(self._names))
         self._returned = [
-            [_fresh(place, stride) for place, stride in zip(places.values(), self._strides, strict=True)]
-            for places in chosen
+            [_fresh(place, stride) for place, stride in zip(places.values(), owed, strict=True)] for places in chosen
         ]
         return {"ok": True}
 
     def _store(self, _: Mapping[str, Any]) -> dict[str, Any]:
         for returned, places in zip(self._returned, self._outputs.sets, strict=False):
             results = flatten(returned)
-            self._puts_off = self._puts_off or _puts_off(results, self._strides)
+            self._notice(results)
             check_and_copy(results, list(places.values()), self._names)
         driver.synchronize()
         return {"ok": True}
 
+    def _notice(self, results: Sequence[torch.Tensor]) -> None:
+        """From now on results are copied in the batch, if reading one of these is work."""
+        layouts = [self._strides, self._views]
+        self._puts_off = self._puts_off or any(
+            _is_work(item, [of[at] for of in layouts if at < len(of)]) for at, item in enumerate(results)
+        )
+
     def _capture(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._apart = message["apart"]
+        copied = self._apart or self._puts_off
+        answer = self._captured_steps()
+        for returned in self._captured:
+            self._notice(flatten(returned))
+        return answer if copied or not self._puts_off else self._captured_steps()
+
+    def _captured_steps(self) -> dict[str, Any]:
         self._returned, self._captured, self._graph = [], [], None
         seed_all(self._seed)
         captured = []
@@ -226,6 +246,7 @@ def _own_copy(folder: str) -> str:
     try:
         shutil.copytree(folder, copy)
     except OSError:  # no folder of its own, no room in it, files of another user
+        shutil.rmtree(copy, ignore_errors=True)  # what there is of it takes the solution's room
         return folder
     return str(copy)
 
@@ -237,12 +258,14 @@ def _fresh(like: torch.Tensor, stride: Sequence[int] | None) -> torch.Tensor:
     return torch.empty_strided(like.shape, stride, dtype=like.dtype, device="cuda")
 
 
-def _puts_off(results: Sequence[torch.Tensor], strides: Sequence[Sequence[int]]) -> bool:
-    """Whether reading these results may be work that running them was not."""
-    if any(type(item) not in (torch.Tensor, Parameter) for item in results):
+def _is_work(result: torch.Tensor, layouts: Sequence[Sequence[int]]) -> bool:
+    """Whether reading this result is work: it has none of these layouts, or computes its elements when it is read."""
+    if type(result) not in (torch.Tensor, Parameter) or result.is_neg() or result.is_conj():
         return True
-    return any(
-        size > 1 and own != owed
-        for item, stride in zip(results, strides, strict=False)
-        for size, own, owed in zip(item.shape, item.stride(), stride, strict=False)
-    )
+    return bool(layouts) and not any(_laid_out(result, strides) for strides in layouts)
+
+
+def _laid_out(result: torch.Tensor, strides: Sequence[int]) -> bool:
+    """Dimensions of a single element have no layout."""
+    places = zip(result.shape, result.stride(), strides, strict=False)
+    return all(size < 2 or own == owed for size, own, owed in places)

@@ -65,7 +65,9 @@ class ReferenceBase:
         self._arguments: list[list[Any]] = []
         self._written: list[str] = []
         self._strides: list[list[int]] = []
-        """Of the results, which any other implementation owes in the same layout."""
+        """Of memory for each result alone, which any other implementation owes in the same layout."""
+        self._views: list[list[int]] = []
+        """Of the results themselves, which may be views of something larger."""
         self._slacks: dict[str, list[float]] = {}
         """Distribution -> for each output what an element may be off beside the tolerance; under the rule `hone`."""
         self._exact: set[str] = set()
@@ -180,7 +182,10 @@ class ReferenceBase:
         self._write_parameters(model)
         self._flops = message["flops"]
         random = self._try_out(self._loaded["seed"])
-        return {"written": self._written, "random": random, "scalars": self._numbers, "strides": self._strides}
+        return {"written": self._written, "random": random, "scalars": self._numbers, **self._layouts()}
+
+    def _layouts(self) -> dict[str, Any]:
+        return {"strides": self._strides, "views": self._views}
 
     def _allocate(self, region: Region) -> DeviceArena:
         address, descriptor = driver.allocate(region.nbytes)
@@ -213,11 +218,15 @@ class ReferenceBase:
 
     def _tried(self, seed: int, forward_seed: int) -> list[torch.Tensor]:
         """The beginning of each result of one run."""
-        values = self._values(seed, "as_given")
+        # As everybody gets them: what a layout of `get_inputs` does to results is no part of the problem.
+        values = [
+            value.contiguous() if isinstance(value, torch.Tensor) else value for value in self._values(seed, "as_given")
+        ]
         versions = [value._version if isinstance(value, torch.Tensor) else 0 for value in values]
         seed_all(forward_seed)
         returned = flatten(self._models["torch_eager"](*values))
-        self._strides = [list(out.stride()) for out in returned]
+        self._strides = [list(torch.empty_like(out, device="meta").stride()) for out in returned]
+        self._views = [list(out.stride()) for out in returned]
         named = dict(zip(self._order, values, strict=True))
         self._written = [
             name

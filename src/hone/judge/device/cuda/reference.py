@@ -96,7 +96,9 @@ class DeviceReference:
         self.scalars: dict[str, Any] = answer["scalars"]
         """The arguments that are plain numbers, as one seed gives them."""
         self.strides: list[list[int]] = answer["strides"]
-        """Of each result, in elements."""
+        """Owed of each result, in elements."""
+        self.views: list[list[int]] = answer["views"]
+        """Those of the reference's own results, which may be views of something larger."""
         self.random: bool = answer["random"]
         """Its results depend on a seed, not on the inputs alone."""
 

@@ -116,6 +116,7 @@ class DeviceSubject:
         except RunnerError as error:
             raise self._verdict(error, "starting", SETUP_TIMEOUT_S) from None
         self.attached = True
+        self._layouts = {"strides": reference.strides, "views": reference.views}
 
     def calibrate(self, reference: DeviceReference) -> None:
         """Measure what an empty batch takes by the judge's clock, before any code of the solution is there."""
@@ -249,8 +250,10 @@ class DeviceSubject:
     @property
     def _run_limit_s(self) -> float:
         """Of one batch. In a process's first one compilers run, and cuDNN tries out what is fastest."""
-        if self._compiling:
+        if self._compiling and not self._has_run:
             return self._protocol.build_timeout_s
+        if self._compiling:
+            return max(self._protocol.run_timeout_s, self._protocol.first_run_timeout_s)
         first_s = 0.0 if self._has_run else self._protocol.first_run_timeout_s
         return max(self._protocol.run_timeout_s, first_s)
 
@@ -284,7 +287,7 @@ class DeviceSubject:
         else:
             message |= module_message(self._solution, self._protocol, plan)
             message |= {"extensions": {key: str(path) for key, path in self._extensions.items()}}
-            message |= {"refused": self._refused}
+            message |= {"refused": self._refused, **self._layouts}
         self._ask(message, SETUP_TIMEOUT_S + self._run_limit_s, "loading")
 
     def prepare(self, seed: int, scalars: Sequence[Mapping[str, Any]]) -> None:

@@ -47,6 +47,7 @@ class Ways(TimedBatches):
         """The same arguments as those of the batches; `modes`: those in which the solution may be timed."""
         super().__init__(reference, subject, protocol, scalars, kernels)
         self._allowed = set(modes)
+        subject.apart = False  # what an earlier choice has found out is found out again
         self._reasons: dict[tuple[str, Mode], str] = {
             (SOLUTION, mode): BROKEN_BY_CAPTURES for mode in ALL_MODES if mode not in modes
         }
