@@ -34,11 +34,13 @@ def tables(
         raise RecordError(
             "no verdict and no training yet", where=str(folder), remedy=f"snakemake --configfile {config}"
         )
-    site = read_site_run(settings, there, commit(), FOLDER)
-    make_tables(site.run, output, output / "pages")
-    make_figures(output, output / "figures")
-    make_site(site, output, output / "site", folder.name, [str(config)])
     for kind, paths in files.items():
         if len(there[kind]) < len(paths):
             typer.echo(f"{kind}: {len(there[kind])} of {len(paths)} files")
-    typer.echo(str(output))
+    site = read_site_run(settings, there, commit(), FOLDER)
+    make_tables(site.run, output, output / "pages")
+    typer.echo(f"tables: {output}")
+    make_figures(output, output / "figures")
+    typer.echo(f"figures: {output / 'figures'}")
+    make_site(site, output, output / "site", folder.name, [str(config)])
+    typer.echo(f"explorer: hone view {output / 'site'}")
