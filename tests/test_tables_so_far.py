@@ -59,8 +59,10 @@ def test_what_is_judged_is_in_the_tables_and_what_is_not_says_so(half):
     }
     assert "traces: 1 of 2 files" in done.output
     assert done.output.splitlines()[-3:] == [
-        "tables: results/half/so_far", "figures: results/half/so_far/figures", "explorer: hone view results/half/so_far/site",
-    ]  # fmt: skip
+        "tables: results/half/so_far",
+        "figures: results/half/so_far/figures",
+        "explorer: hone view results/half/so_far/site",
+    ]
 
 
 def test_the_explorer_of_what_is_judged_is_the_one_to_look_at(half, monkeypatch):
