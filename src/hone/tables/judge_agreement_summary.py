@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hone.analysis.archives import RULES, UNRESOLVED, Rule, agrees
-from hone.analysis.provenance import joined
 from hone.records import ClaimedVerdict
 from hone.tables import columns, judge_agreement
 from hone.tables.judge_agreement import Row as Agreement
@@ -78,8 +77,7 @@ def _row(archive: str, model: str, rule: Rule, experiment: str, answers: Sequenc
         claimed_wrong=len(wrong),
         agree_wrong=sum(wrong),
         agree_wrong_share=_share(wrong),
-        judged_by=joined(part for item in answers for part in item.judged_by.split("; ")),
-        **behind(answers),
+        **behind(answers, "judged_by"),
     )
 
 

@@ -6,7 +6,6 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from hone.analysis.provenance import joined
 from hone.analysis.standing import MEANINGS
 from hone.records import Status
 from hone.tables import columns, published_claims
@@ -98,8 +97,7 @@ def _row(claims: Sequence[Claim]) -> Row:
         experiment=first.experiment,
         rule=first.rule,
         baseline=first.baseline,
-        judged_by=joined(part for item in claims for part in item.judged_by.split("; ")),
-        **behind(claims),
+        **behind(claims, "judged_by"),
     )
 
 

@@ -72,6 +72,10 @@ PROVENANCE = tuple(TableRow.model_fields)
 """Columns that end every table."""
 
 
-def behind(rows: Sequence[TableRow]) -> dict[str, str]:
-    """What stands behind a row that sums up others: all that stands behind these, joined by a semicolon."""
-    return {name: joined(part for row in rows for part in getattr(row, name).split("; ")) for name in PROVENANCE}
+def behind(rows: Sequence[TableRow], *more: str) -> dict[str, str]:
+    """What stands behind a row that sums up others: all that stands behind these, joined by a semicolon.
+
+    `more`: columns beside those that end every table.
+    """
+    names = (*PROVENANCE, *more)
+    return {name: joined(part for row in rows for part in getattr(row, name).split("; ")) for name in names}

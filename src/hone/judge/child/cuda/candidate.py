@@ -46,7 +46,7 @@ class CandidateHost:
         """It has returned tensors in another memory layout than the reference, or of a class of its own, which may do
         its work when somebody reads them."""
         self._strides: list[list[int]] = []
-        """Owed of each result; empty: not known, and no layout is owed."""
+        """Owed of each result."""
         self._views: list[list[int]] = []
         """As the reference returns them, perhaps as views of something larger: as good."""
         self._seed = 0
@@ -78,6 +78,7 @@ class CandidateHost:
 
     def _map(self, message: Mapping[str, Any]) -> dict[str, Any]:
         arenas = {}
+        self._strides, self._views = message["strides"], message["views"]
         for region_message, writable, descriptor in zip(
             message["regions"], message["writable"], message["descriptors"], strict=True
         ):
@@ -94,7 +95,6 @@ class CandidateHost:
     def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
         from hone.compile.extension_call import prebuilt_load_inline, replace_load_inline
 
-        self._strides, self._views = message["strides"], message["views"]
         extensions = {key: Path(path) for key, path in message["extensions"].items()}
         replace_load_inline(prebuilt_load_inline(extensions, message["refused"]))
         torch.set_num_threads(message["threads"])
@@ -179,16 +179,18 @@ class CandidateHost:
 
     def _as_published(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._returned = []
-        call = functools.partial(self._model, *self._arguments[0])
-        taken = self._clock.published_ms(call, message["trials"], flush=message["flush"])
+        taken = self._clock.published_ms(self._own_call(), message["trials"], flush=message["flush"])
         return {"done": message["nonce"], "device_ms": taken}
+
+    def _own_call(self) -> Callable[[], object]:
+        """Without copies of ours."""
+        return functools.partial(self._model, *self._arguments[0])
 
     def _collect(self, _: Mapping[str, Any]) -> dict[str, Any]:
         return {"device_ms": self._clock.collect()}
 
     def _returns_nothing_new(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """As if forward had returned tensors like the reference's; before there is any code of the candidate's."""
-        self._strides = message["strides"]
         chosen = self._outputs.sets[: message["sets"]]
         owed = self._owed(len(self._names))
         self._returned = [
@@ -237,7 +239,7 @@ class CandidateHost:
         return answer
 
     def _profile(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        return {"table": profile_table(self._calls(1)[0])}
+        return {"table": profile_table(self._own_call())}
 
 
 def _own_copy(folder: str) -> str:

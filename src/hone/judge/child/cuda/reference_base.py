@@ -182,10 +182,8 @@ class ReferenceBase:
         self._write_parameters(model)
         self._flops = message["flops"]
         random = self._try_out(self._loaded["seed"])
-        return {"written": self._written, "random": random, "scalars": self._numbers, **self._layouts()}
-
-    def _layouts(self) -> dict[str, Any]:
-        return {"strides": self._strides, "views": self._views}
+        found = {"written": self._written, "strides": self._strides, "views": self._views}
+        return found | {"random": random, "scalars": self._numbers}
 
     def _allocate(self, region: Region) -> DeviceArena:
         address, descriptor = driver.allocate(region.nbytes)

@@ -107,6 +107,7 @@ class DeviceSubject:
             descriptors, self._gate = reference.hand_over(own_gate=own_gate)
             try:
                 message = {"do": "map", "count": len(descriptors), "regions": regions, "writable": writable}
+                message |= {"strides": reference.strides, "views": reference.views}
                 answer = self._runner.give_descriptors(message, descriptors, SETUP_TIMEOUT_S)
             finally:
                 close_all(descriptors)
@@ -116,7 +117,6 @@ class DeviceSubject:
         except RunnerError as error:
             raise self._verdict(error, "starting", SETUP_TIMEOUT_S) from None
         self.attached = True
-        self._layouts = {"strides": reference.strides, "views": reference.views}
 
     def calibrate(self, reference: DeviceReference) -> None:
         """Measure what an empty batch takes by the judge's clock, before any code of the solution is there."""
@@ -158,9 +158,7 @@ class DeviceSubject:
         """The longest that copying honest results of so many sets took."""
         taken = []
         for _ in range(CALIBRATIONS):
-            self._ask(
-                {"do": "returns_nothing_new", "sets": sets, "strides": reference.strides}, SETUP_TIMEOUT_S, "starting"
-            )
+            self._ask({"do": "returns_nothing_new", "sets": sets}, SETUP_TIMEOUT_S, "starting")
             self._freeze("starting")
             reference.flush()
             taken.append(self.store())
@@ -252,9 +250,7 @@ class DeviceSubject:
         """Of one batch. In a process's first one compilers run, and cuDNN tries out what is fastest."""
         if self._compiling and not self._has_run:
             return self._protocol.build_timeout_s
-        if self._compiling:
-            return max(self._protocol.run_timeout_s, self._protocol.first_run_timeout_s)
-        first_s = 0.0 if self._has_run else self._protocol.first_run_timeout_s
+        first_s = self._protocol.first_run_timeout_s if self._compiling or not self._has_run else 0.0
         return max(self._protocol.run_timeout_s, first_s)
 
     def run_armed(self, reference: DeviceReference, sets: int) -> Observation:
@@ -287,7 +283,7 @@ class DeviceSubject:
         else:
             message |= module_message(self._solution, self._protocol, plan)
             message |= {"extensions": {key: str(path) for key, path in self._extensions.items()}}
-            message |= {"refused": self._refused, **self._layouts}
+            message |= {"refused": self._refused}
         self._ask(message, SETUP_TIMEOUT_S + self._run_limit_s, "loading")
 
     def prepare(self, seed: int, scalars: Sequence[Mapping[str, Any]]) -> None:
@@ -333,9 +329,8 @@ class DeviceSubject:
         """
         try:
             self.captured = True
-            answer = self._runner.ask(
-                {"do": "capture", "apart": self.apart}, SETUP_TIMEOUT_S + self._run_limit_s, LARGE_BYTES
-            )
+            message = {"do": "capture", "apart": self.apart}
+            answer = self._runner.ask(message, SETUP_TIMEOUT_S + self._run_limit_s, LARGE_BYTES)
             self._runner.freeze()
         except RunnerError as error:
             raise self._verdict(error, "being captured as a graph", SETUP_TIMEOUT_S + self._run_limit_s) from None
