@@ -72,6 +72,7 @@ def _beside(axis: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
         line(1, color="#bbbbbb", linewidth=0.8, zorder=1)
     if len(untimed):
         bottom = low / (high / low) ** (STRIP / (1 - STRIP))
+        axis.set_yticks([tick for tick in axis.get_yticks() if tick >= low])  # the band has no numbers
         axis.set_ylim(bottom, high)
         axis.axhspan(bottom, low, color="#ededed", linewidth=0)
         # In the column of the axis's numbers: inside the panel it would lie on marks.
@@ -84,7 +85,9 @@ def _beside(axis: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
 def _ends(values: pd.Series[Any]) -> tuple[float, float]:
     """Limits of an axis: all values, and 1, with some room."""
     found = [float(value) for value in values if value > 0]
-    return min([*found, 0.9]) / 1.25, max([*found, 1.1]) * 1.25
+    low, high = min([*found, 0.9]), max([*found, 1.1])
+    room = max(1.25, (high / low) ** 0.04)  # no mark is cut, over however many decades
+    return low / room, high * room
 
 
 def _marks(axis: Axes, rows: pd.DataFrame, x: str, y: str) -> None:

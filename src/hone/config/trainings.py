@@ -127,7 +127,7 @@ class Training(Overrides):
     captured: bool = False
     """Of systems that prepare batches on a CPU, on one GPU: a step is one launch of a CUDA graph, on a batch that is
     filled up to a fixed size. The host then asks for a few copies instead of some 130 operators. For models without
-    batch normalisation. It has not run on a GPU yet."""
+    batch normalisation. Its accuracy on a GPU is not measured yet."""
     timeline_batches: int = Field(12, ge=0)
     """Batches of the last epoch whose spans are kept for the figure."""
 
