@@ -96,6 +96,7 @@ class Bench:
         answering: Any = FakeRunner(self.ground, self.device)
         self.ground_messages = answering.messages
         self.reference = DeviceReference(answering, plan, protocol, gpu=GPU.uuid, compiles=False)
+        self.reference.load()
         assert self.reference.sets == self.device.sets
         language = Language.PYTHON if copies else Language.CUDA
         self.device.shown = self.process.shown

@@ -111,6 +111,7 @@ class Rig:
         device.free_bytes = free_bytes_for(self.plan, sets)
         ground = HostRunner(device, ReferenceHost)
         self.reference = DeviceReference(ground, self.plan, protocol, gpu=GPU.uuid, compiles=False)
+        self.reference.load()
         self.ground = ground.host
         language = Language.CUDA if artifact else Language.PYTHON
         runner = HostRunner(device, NativeHost if artifact else CandidateHost)

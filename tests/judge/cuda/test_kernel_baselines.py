@@ -15,9 +15,8 @@ from hone.judge.clocks.busy import BUSY_BATCHES
 from hone.judge.device.cuda import driver, kept
 from hone.judge.device.cuda.batches import STREAM
 from hone.judge.device.cuda.bench import CudaBench
-from hone.judge.device.cuda.kept import Kept
 from hone.judge.device.cuda.plan import make_device_plan
-from hone.judge.device.cuda.reference import GRAPH_BELOW_MS
+from hone.judge.device.cuda.reference import GRAPH_BELOW_MS, DeviceReference
 from hone.judge.device.cuda.sets import BatchShape
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.device.cuda.timing import DeviceTiming
@@ -425,20 +424,21 @@ def test_a_solution_cannot_take_the_modules_baseline_from_itself_or_others(judge
 
 def test_processes_of_a_reference_that_is_gone_hold_no_memory_when_the_next_one_starts(judge, monkeypatch):
     monkeypatch.setattr(driver, "captured_steps", lambda stream: (3, False))
-    judging, new, alive = CudaBench._judge, Kept._new_reference, []
+    judging, load, zygotes, alive = CudaBench._judge, DeviceReference.load, [], []
 
     def dying(self, case, subject, reference, findings, figures, modes=ALL_MODES):
         judging(self, case, subject, reference, findings, figures, modes)
         reference._runner.end()  # as of one that has not answered in time
 
-    def starting(self, plan, **given):
-        alive.append(
-            [runner.role for runner in self._zygote.runners if runner.alive and hasattr(runner.host, "_outputs")]
-        )
-        return new(self, plan, **given)
+    def loading(self):
+        runners = zygotes[0].runners
+        alive.append([runner.role for runner in runners if runner.alive and hasattr(runner.host, "_outputs")])
+        load(self)
 
     monkeypatch.setattr(CudaBench, "_judge", dying)
-    monkeypatch.setattr(Kept, "_new_reference", starting)
+    spawn = FakeZygote.spawn
+    monkeypatch.setattr(FakeZygote, "spawn", lambda self, *given: zygotes.append(self) or spawn(self, *given))
+    monkeypatch.setattr(DeviceReference, "load", loading)
     item = ITEM.model_copy(update={"kernels": {}})
     judge("right", gold_solution(item), gold_solution(item), item=item)
     assert alive == [[], []]

@@ -13,6 +13,7 @@ from hone.records import Status
 from .fake_driver import HostRunner
 
 RIGHT = "return 1 / (1 + torch.exp(-x))"
+TURNS = ("", "working", "measuring")
 
 
 class Noting(Turns):
@@ -46,12 +47,11 @@ def turns_of(told, role, *does):
 
 def test_others_work_only_while_nothing_of_the_solution_is_there(session, told):
     session(RIGHT)
-    assert turns_of(told, "cuda_reference", "build") == {""}  # on the CPU: nobody waits for it, and it for nobody
-    shared = {(who.removeprefix("cuda_"), what) for who, what, turn in told if turn == "working"}
-    references = {("reference", what) for what in ("warm", "load", "ahead", "choose_gate")}
-    assert shared == references | {("candidate", "warm"), ("candidate", "map")}
-    loaded = told.index(("cuda_candidate", "load", "measuring"))
-    assert {turn for _, _, turn in told[loaded:]} == {"measuring"}
+    found = {turn: {(who.removeprefix("cuda_"), what) for who, what, held in told if held == turn} for turn in TURNS}
+    assert found[""] == {("reference", "build"), ("candidate", "warm")}  # nobody waits for them, and they for nobody
+    assert found["working"] == {("reference", what) for what in ("warm", "load", "ahead")}
+    mapped = told.index(("cuda_candidate", "map", "measuring"))
+    assert {turn for _, _, turn in told[mapped:]} == {"measuring"}
 
 
 def test_a_problem_that_needs_much_memory_has_the_gpu_to_itself(session, told, monkeypatch):

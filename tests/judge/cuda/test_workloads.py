@@ -204,8 +204,10 @@ def test_a_session_holds_the_references_of_one_workload(monkeypatch):
 
         def __init__(self, zygote, plan, protocol, **options):
             self.plan = plan
-            alive.append(self)
             made.append((plan.workload.name, dict(plan.sizes)))
+
+        def load(self):
+            alive.append(self)
 
         def ahead(self, trials):
             planned.append([(trial.distribution, trial.exact) for trial in trials])

@@ -112,8 +112,6 @@ class ReferenceBase:
 
     def _warm(self, message: Mapping[str, Any]) -> dict[str, Any]:
         allow_tf32(message["tf32"])
-        torch.cuda.init()  # type: ignore[no-untyped-call]
-        driver.open_context()
         self._clock = Clock(None)
         self._pulse = torch.zeros(1, device="cuda")
         self._flusher = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
@@ -139,9 +137,9 @@ class ReferenceBase:
         return time.perf_counter() - started
 
     def _build(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The model on the CPU, where its weights are drawn; nothing of this needs the GPU.
+        """The model on the CPU, where its weights are drawn, and the GPU's context, on which nothing runs yet.
 
-        Unless the constructor does: then the model is built when it is loaded.
+        A constructor that needs the GPU is called when the model is loaded.
         """
         os.environ["CUDA_VISIBLE_DEVICES"] = message["gpu"]
         torch.set_num_threads(message["threads"])
@@ -150,6 +148,8 @@ class ReferenceBase:
         set_sizes(self._module, message["sizes"])
         self._draws = Draws(self._module.get_inputs)
         self._built = None if NEEDS_THE_GPU.search(message["reference"]) else self._new_model(on_gpu=False)
+        torch.cuda.init()  # type: ignore[no-untyped-call]
+        driver.open_context()
         return {"ok": True}
 
     def _new_model(self, *, on_gpu: bool) -> Any:

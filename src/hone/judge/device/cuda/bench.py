@@ -51,8 +51,9 @@ VARIABLES = {
 class CudaBench:
     """A context manager: it has a seat at one GPU, and everything that was started ends with it.
 
-    Other judges may have seats at the same GPU. References are loaded at the same time; from then on, while anything of
-    a solution is there, the others wait. What needs much of the memory is judged from the beginning while they do.
+    Other judges may have seats at the same GPU. Processes get ready at any time, and references are loaded side by
+    side; from then on, while anything of a solution is there, the others wait. What needs much of the memory is judged
+    from the beginning while they do.
     """
 
     def __init__(self, protocol: Protocol, baselines: Sequence[str]) -> None:
@@ -150,14 +151,14 @@ class CudaBench:
         for chosen in reversed(sizes):
             with self._waited(findings, "reference"), findings.phase("reference"):
                 reference = self.kept.reference(case, chosen)
-            if self.protocol.timing and not chosen:
-                with self._waited(findings, "baselines"), findings.phase("baselines"):
-                    self.kept.ready_baselines(case, reference)
             with closing(self._subject(case, scratch)) as subject:
                 if scratch is None:
-                    with self._waited(findings, "load"), findings.phase("load"), self._turns.working():
-                        subject.attach(reference)
+                    with findings.phase("load"):
+                        subject.open_gpu()
                 with self._waited(findings), self._turns.measuring():
+                    if self.protocol.timing and not chosen:
+                        with findings.phase("baselines"):
+                            self.kept.ready_baselines(case, reference)
                     self._judge_size(case, chosen, subject, findings, figures, scratch)
 
     def _judge_size(
@@ -187,8 +188,7 @@ class CudaBench:
             findings.confinement = subject.confinement
             self._shortfall.warn_once(subject.confinement)
             with findings.phase("load"):
-                if not subject.attached:
-                    subject.attach(reference)
+                subject.attach(reference)
                 subject.calibrate(reference)
                 subject.load(reference.plan)
             trials = DeviceTrials(reference, subject, findings)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 
 from hone.core.errors import on_failure
 from hone.judge.baselines import KernelBaselines
@@ -57,36 +56,45 @@ class Kept:
 
     def reference(self, case: Case, sizes: Mapping[str, int]) -> DeviceReference:
         """Loaded, with what trials expect; raises Verdict NOT_JUDGED or MACHINE_ERROR."""
-        if case.workload.id != self._workload:  # those of other workloads hold memory that this one may need
-            with self._turns.working():
-                self.drop()
-            self._workload = case.workload.id
         key = tuple(sorted(sizes.items()))
-        known = self._references.get(key)
+        known = self._references.get(key) if case.workload.id == self._workload else None
         if known is not None and known.alive:
             return known
-        if not sizes:
-            with self._turns.working():
-                self._drop_kernels()  # they hold on to the memory of a reference that is gone
-        if self._protocol.timing and not sizes:  # before anything else of the workload holds memory
-            with self._turns.measuring() if set(TIMED_ALONE) & set(self._baselines) else nullcontext():
-                self.alone = self._alone.times(case, self._baselines)
         plan: DevicePlan = make_device_plan(case.definition, case.workload, sizes)
+        start = functools.partial(DeviceReference, self._zygote, plan, self._protocol, gpu=self._gpu)
         compiles = "torch_compile" in self._baselines and not sizes
-        self._references[key] = reference = self._new_reference(plan, compiles=compiles)
-        with self._turns.working():
+        started = start(compiles=compiles)
+        times_alone = self._protocol.timing and not sizes and bool(set(TIMED_ALONE) & set(self._baselines))
+        # A single turn, since each is waited for.
+        with self._turns.measuring() if times_alone else self._turns.working(), on_failure(started.close):
+            self._make_room(case, kernels=not sizes)
+            if times_alone:  # before anything else of the workload holds memory
+                self.alone = self._alone.times(case, self._baselines)
+            self._references[key] = reference = _loaded(started, start) if compiles else _loaded(started)
             reference.ahead(planned(plan, self._protocol))
         return reference
 
+    def _make_room(self, case: Case, *, kernels: bool) -> None:
+        """What holds memory that this workload may need; `kernels`: of a reference that is gone, too."""
+        if case.workload.id != self._workload:
+            self.drop()
+            self._workload, self.alone = case.workload.id, {}
+        if kernels:
+            self._drop_kernels()
+
     def ready_baselines(self, case: Case, reference: DeviceReference) -> None:
-        """Find out how each is timed, before a solution meets the reference and can make one look wrong, or slow."""
+        """Find out how each is timed, before a solution meets the reference and can make one look wrong, or slow.
+
+        Nobody else may use the GPU meanwhile.
+        """
         if self._kernels is None:
-            with self._turns.measuring():
-                self._find_ways(case, reference)
+            self._find_ways(case, reference)
 
     def _compiling(self, case: Case) -> DeviceReference:
         plan = make_device_plan(case.definition, case.workload, {})
-        return DeviceReference(self._zygote, plan, self._protocol, gpu=self._gpu, compiles=True, turns=self._turns)
+        reference = DeviceReference(self._zygote, plan, self._protocol, gpu=self._gpu, compiles=True)
+        reference.load()
+        return reference
 
     def _find_ways(self, case: Case, reference: DeviceReference) -> None:
         for name in case.baselines_of(self._baselines):
@@ -130,19 +138,6 @@ class Kept:
             DeviceTiming(reference, subject, protocol, trials.scalars).rehearse()
         return subject
 
-    def _new_reference(self, plan: DevicePlan, *, compiles: bool) -> DeviceReference:
-        """Loaded, with `torch_compile` prepared if wanted; a compiler that fails costs that baseline only."""
-        start = functools.partial(DeviceReference, self._zygote, plan, self._protocol, gpu=self._gpu, turns=self._turns)
-        reference = start(compiles=compiles)
-        if not compiles:
-            return reference
-        with self._turns.working():
-            problem = reference.prepare_compiled("torch_compile")
-            if not problem:
-                return reference
-            reference.close()
-        return start(compiles=False, not_compiled=problem)
-
     def drop(self) -> None:
         """End all processes."""
         self._drop_kernels()
@@ -155,3 +150,18 @@ class Kept:
         dropped, self._kernels = self._kernels, None
         if dropped is not None:
             dropped.close()
+
+
+def _loaded(reference: DeviceReference, again: Callable[..., DeviceReference] | None = None) -> DeviceReference:
+    """A started one, loaded; with `again`, which starts another, `torch_compile` is prepared.
+
+    A compiler that fails leaves the process in any state, and costs that baseline only.
+    """
+    reference.load()
+    problem = reference.prepare_compiled("torch_compile") if again else ""
+    if not problem or again is None:
+        return reference
+    reference.close()
+    another = again(compiles=False, not_compiled=problem)
+    another.load()
+    return another

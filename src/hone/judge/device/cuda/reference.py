@@ -19,7 +19,6 @@ from hone.judge.verdict import Verdict
 from hone.judge.wire import LARGE_BYTES
 from hone.machine.confinement import Confinement
 from hone.machine.hardware import gpu_like
-from hone.machine.turns import Turns
 from hone.records import COMPILE_OPTIONS, Mode, Protocol, Status
 
 REGIONS = ("inputs", "outputs", "parameters", "gate")
@@ -54,13 +53,12 @@ class DeviceReference:
     """Trusted code; its failures are the machine's or the definition's, never the solution's."""
 
     def __init__(
-        self, zygote: Zygote, plan: DevicePlan, protocol: Protocol, *, gpu: str, compiles: bool, not_compiled: str = "",
-        turns: Turns | None = None,
+        self, zygote: Zygote, plan: DevicePlan, protocol: Protocol, *, gpu: str, compiles: bool, not_compiled: str = ""
     ) -> None:  # fmt: skip
-        """Start the process, build the model, allocate what is shared; raises Verdict NOT_JUDGED or MACHINE_ERROR.
+        """Start the process, draw the weights, open the GPU: all that disturbs nobody who measures there.
 
-        `compiles`: it may start a compiler; `not_compiled`: why there is no `torch_compile` though the config has it;
-        `turns`: at the GPU, which is not used while the weights are drawn.
+        Raises Verdict NOT_JUDGED or MACHINE_ERROR. `compiles`: it may start a compiler; `not_compiled`: why there is no
+        `torch_compile` though the config has it.
         """
         self.plan = plan
         self._protocol = protocol
@@ -76,14 +74,17 @@ class DeviceReference:
         self._runner: Runner = zygote.spawn("cuda_reference", {}, confinement)
         with on_failure(self.close):
             self._build(gpu)
-            with (turns or Turns()).working():
-                self.device = Device.of(self._ask({"do": "warm", "tf32": protocol.tf32}, SETUP_TIMEOUT_S))
-                check_memory(plan, self.device.free_bytes)
-                self.regions = plan.regions(self.device.free_bytes)
-                self._load()
+
+    def load(self) -> None:
+        """Allocate what is shared, bring the model to the GPU, try it out; raises Verdict as the constructor does."""
+        with on_failure(self.close):
+            self.device = Device.of(self._ask({"do": "warm", "tf32": self._protocol.tf32}, SETUP_TIMEOUT_S))
+            check_memory(self.plan, self.device.free_bytes)
+            self.regions = self.plan.regions(self.device.free_bytes)
+            self._load()
 
     def _build(self, gpu: str) -> None:
-        """Its model, on the CPU."""
+        """Its model, on the CPU, and the GPU's context."""
         message = {"do": "build", "gpu": gpu, "threads": self._protocol.threads}
         message |= {"model_mode": self._protocol.model_mode, **self.plan.reference_message()}
         self._ask(message, SETUP_TIMEOUT_S + self._protocol.run_timeout_s)

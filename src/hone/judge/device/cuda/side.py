@@ -59,7 +59,7 @@ class DeviceSubject:
         """Of a baseline: how it is timed, after `DeviceTiming.rehearse`."""
         self.device_run_ms = 0.0
         """What a run took when it was first tried behind a gate, by its own account, launches left out."""
-        self.attached = False
+        self._opened = False
         self.apart = False
         """Batches copy the results of each run: the next one writes over them."""
         self.captured = False
@@ -95,12 +95,18 @@ class DeviceSubject:
         """What holds it."""
         return self._runner.confinement
 
+    def open_gpu(self) -> None:
+        """Before there is any code, and while others may measure: half of the time that a process takes to be ready."""
+        if not self._opened:
+            self._ask(self._warm, SETUP_TIMEOUT_S, "starting")
+            self._opened = True
+
     def attach(self, reference: DeviceReference, *, own_gate: bool = False) -> None:
-        """Open the GPU and map the shared memory, before there is any code: all but the parameters can be written to.
+        """Map the shared memory, before there is any code: all but the parameters can be written to.
 
         `own_gate`: for an existing kernel, whose gate a solution beside it must not reach.
         """
-        self._ask(self._warm, SETUP_TIMEOUT_S, "starting")
+        self.open_gpu()
         try:
             writable = [name != "parameters" for name in REGIONS]
             regions = [reference.regions[name].message() | {"name": name} for name in REGIONS]
@@ -116,7 +122,6 @@ class DeviceSubject:
                 raise Verdict(Status.MACHINE_ERROR, detail)
         except RunnerError as error:
             raise self._verdict(error, "starting", SETUP_TIMEOUT_S) from None
-        self.attached = True
 
     def calibrate(self, reference: DeviceReference) -> None:
         """Measure what an empty batch takes by the judge's clock, before any code of the solution is there."""
