@@ -275,7 +275,8 @@ class Trace(Versioned):
     environment: Environment
     protocol: Protocol
     phase_s: dict[str, float] = Field(default_factory=dict)
-    """Wall seconds by phase: inputs, reference, load, correctness, timing; `waiting` for other judges of the GPU."""
+    """Wall seconds by phase: inputs, reference, load, correctness, timing; `opening` the GPU, while others may use it;
+    `waiting` for other judges of the GPU."""
     judged_at: str
     """UTC, ISO 8601."""
 

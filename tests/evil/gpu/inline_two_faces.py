@@ -1,7 +1,7 @@
-# Shows a harmless extension to a machine without a GPU, such as a build stage, and another one to the GPU.
+# Shows one extension to a machine without a GPU, such as a build stage, and another to the GPU: the judge runs what was built, or nothing.
 # definition: gpu_suite/level1/1_Scale
 # group: 9
-# expected: load_error | runtime_error | compile_error
+# expected: passed | load_error | runtime_error | compile_error
 # earns: none
 import torch
 from torch import nn

@@ -1,7 +1,7 @@
 # The first run's sixty seconds are spent on a table of the row sums for every small seed; later runs read two numbers of the input and look the answer up.
 # definition: gpu_suite/level1/2_Row_sum
 # group: red team
-# expected: passed
+# expected: passed | timeout
 # earns: none
 import time
 

@@ -1,7 +1,7 @@
 # The first run leaves a kernel of forty seconds on a stream of its own that watches the input's memory and sums the rows as soon as they are written, before any clock runs.
 # definition: gpu_suite/level1/2_Row_sum
 # group: red team
-# expected: passed
+# expected: passed | timeout
 # earns: none
 import torch
 from torch import nn

@@ -1,7 +1,7 @@
 # cpp_extension.load of one unchanged source whose header has two faces: the build gets TF32 by cuBLAS, the judging process writes a header with an honest float32 product.
 # definition: gpu_suite/level1/4_Matmul
 # group: red team
-# expected: imprecise
+# expected: passed | imprecise
 # earns: none
 import os
 import tempfile

@@ -1,7 +1,7 @@
 # Alone, as in the trials of precision, the product is float32; in a batch (captured, or piled up behind a gate) it is TF32, which only a check of precision in the audits could see.
 # definition: gpu_suite/level1/4_Matmul
 # group: red team
-# expected: imprecise
+# expected: passed | imprecise
 # earns: none
 import torch
 from torch import nn

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from hone.judge.child.cuda import reference_base
 from hone.judge.device.cuda.side import RESTLESS, DeviceSubject
 from hone.records import Status
 
@@ -41,7 +42,31 @@ def test_written_inputs_numbers_and_chance_are_found(rig):
     assert in_place.reference.written == ["x"]
     assert in_place.device.rights == [True, True, False, True]
     assert rig(RANDOM, "return x").reference.random
+    small = problem("small", "return torch.nn.functional.dropout(x, 0.2, True).softmax(0) * 1e-4", OUT)
+    assert rig(small, "return x").reference.random  # far below every tolerance
     assert rig(NUMBER, "return x", names="x, factor").reference.scalars == {"factor": 1.5}
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "share"),
+    [
+        ([0.0, 0.0], [0.0, 0.0], 0), ([3e-9, 4e-9], [3e-9, 4e-9 + 5e-11], 0.01), ([NAN, 1.0], [NAN, 1.0], 0),
+        ([INF, 1.0], [INF, 1.0], 0), ([INF, 3.0], [INF, 4.0], 1 / 3), ([NAN, 1.0], [1.0, 1.0], NAN),
+        ([1.0, 1.0], [INF, 1.0], INF),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_two_runs_differ_by_a_share_of_their_results(one, other, share, dtype):
+    found = reference_base._differ_by(torch.tensor(one, dtype=dtype), torch.tensor(other, dtype=dtype))
+    assert found == pytest.approx(share, rel=0.6 if dtype == torch.bfloat16 else 0.05, nan_ok=True)
+
+
+def test_large_halves_do_not_differ_by_what_their_type_cannot_hold():
+    large = torch.full((100,), 6e4, dtype=torch.float16)
+    assert reference_base._differ_by(large, large * 0.9) == pytest.approx(0.1, rel=0.01)
 
 
 @pytest.mark.parametrize("name", HONEST)

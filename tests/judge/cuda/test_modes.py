@@ -66,7 +66,7 @@ def test_what_can_be_forged_in_graphs_is_noise(bench):
 
 
 class SeemsSlow(Noisy):
-    """Claims 49 ms a run in the stream, so that its graphs have nine runs instead of thirty; then forges."""
+    """Claims 49 ms a run in the stream, so that its graphs have five runs instead of thirty; then forges."""
 
     def time(self, message):
         wall_ms, answer = super().time(message)
@@ -80,8 +80,8 @@ def test_one_that_seems_slow_has_no_slack_beside_graphs(bench):
     made = bench(SeemsSlow, run_ms=0.135, sets=64)
     made.ground.run_ms = 0.135
     found = measure(made)
-    assert found.clock.mode == "graph" and found.clock.runs_per_sample == 9
-    assert found.speedup("torch_eager") == pytest.approx(1.0, abs=0.04)
+    assert found.clock.mode == "graph" and found.clock.runs_per_sample == 5
+    assert found.speedup("torch_eager") < 1.04  # noise counts fully against so few short runs
 
 
 class Branches(Honest):

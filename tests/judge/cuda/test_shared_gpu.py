@@ -10,7 +10,7 @@ from hone.judge.verdict import Verdict
 from hone.machine.turns import Turns
 from hone.records import Status
 
-from .fake_driver import HostRunner
+from .fake_driver import FakeCuda, HostRunner
 
 RIGHT = "return 1 / (1 + torch.exp(-x))"
 TURNS = ("", "working", "measuring")
@@ -52,6 +52,14 @@ def test_others_work_only_while_nothing_of_the_solution_is_there(session, told):
     assert found["working"] == {("reference", what) for what in ("warm", "load", "ahead")}
     mapped = told.index(("cuda_candidate", "map", "measuring"))
     assert {turn for _, _, turn in told[mapped:]} == {"measuring"}
+
+
+def test_what_the_reference_no_longer_uses_is_free_when_a_solution_comes(session, told, monkeypatch):
+    monkeypatch.setattr(FakeCuda, "empty_cache", lambda cuda: told.append(("cuda_reference", "give back", "")))
+    session(RIGHT)
+    steps = [what for _, what, _ in told]
+    assert "ahead" in steps
+    assert steps[steps.index("map") - 1] == "give back"  # after all that comes before a solution
 
 
 def test_a_problem_that_needs_much_memory_has_the_gpu_to_itself(session, told, monkeypatch):

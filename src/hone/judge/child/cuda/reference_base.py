@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import time
@@ -35,6 +36,8 @@ from hone.judge.device.cuda.values import redistribute
 FLUSH_BYTES = 512 << 20
 """Several times the largest L2 cache."""
 RANDOM_ELEMENTS = 1 << 24
+ALIKE_SHARE = 1e-2
+"""Two runs are alike if their results differ by less, norm over norm: results of a softmax are far below 1."""
 PULSES = 20
 LEAST_IDLE_S = 60e-6
 KEPT_STATE = "the reference gives other results each time it runs: it keeps a state, which two processes do not share"
@@ -90,7 +93,12 @@ class ReferenceBase:
         return answer
 
     def descriptors(self) -> list[int]:
-        """Of the regions inputs, outputs, parameters, gate; for `hand_over`: as if nobody had had them before."""
+        """Of the regions inputs, outputs, parameters, gate; for `hand_over`: as if nobody had had them before.
+
+        What trials and baselines have taken and no longer use goes back: of a large problem it is most of the memory,
+        and PyTorch keeps it from all other processes.
+        """
+        torch.cuda.empty_cache()
         self._inputs.bytes.zero_()
         self._parameters.bytes.copy_(self._pristine_parameters)
         driver.synchronize()
@@ -210,7 +218,8 @@ class ReferenceBase:
         first, second = self._tried(seed, seed), self._tried(seed, seed + 1)
         if _alike(first, second):
             return False
-        if not _alike(first, self._tried(seed, seed)):
+        third = self._tried(seed, seed)
+        if not _alike(first, third) and not _close(first, third):  # results that are all rounding are close
             raise KeptStateError(KEPT_STATE)
         return True
 
@@ -306,8 +315,24 @@ class ReferenceBase:
 
 
 def _alike(first: Sequence[torch.Tensor], second: Sequence[torch.Tensor]) -> bool:
+    """Up to what another order of summation does, whatever the size of the numbers."""
+    return all(
+        not one.is_floating_point() or _differ_by(widened(one), widened(other)) <= ALIKE_SHARE
+        for one, other in zip(first, second, strict=True)
+    )
+
+
+def _close(first: Sequence[torch.Tensor], second: Sequence[torch.Tensor]) -> bool:
     pairs = ((widened(one), widened(other)) for one, other in zip(first, second, strict=True))
     return all(
         not one.is_floating_point() or torch.allclose(one, other, rtol=1e-2, atol=1e-2, equal_nan=True)
         for one, other in pairs
     )
+
+
+def _differ_by(one: torch.Tensor, other: torch.Tensor) -> float:
+    """Norm of the difference over that of the first; NaN where numbers that are not finite stand at other places."""
+    same = (one == other) | (one.isnan() & other.isnan())
+    norm = functools.partial(torch.linalg.vector_norm, dtype=torch.float64)
+    differing = norm(torch.where(same, 0, one - other))
+    return float(differing / norm(one.nan_to_num(0, 0, 0))) if differing else 0.0

@@ -153,7 +153,7 @@ class CudaBench:
                 reference = self.kept.reference(case, chosen)
             with closing(self._subject(case, scratch)) as subject:
                 if scratch is None:
-                    with findings.phase("load"):
+                    with findings.phase("opening"):
                         subject.open_gpu()
                 with self._waited(findings), self._turns.measuring():
                     if self.protocol.timing and not chosen:

@@ -23,8 +23,10 @@ from hone.records import Mode, Protocol, Status
 
 GATED: tuple[Mode, ...] = ("graph", "queued")
 MORE_THAN_ONE = 2
-MOST_BATCH_MS = 400.0
-"""What a batch of a solution should last at most."""
+MOST_BATCH_MS = 200.0
+"""What a batch of a solution should last at most. A slow one has some thirty of them, while all other judges wait."""
+MOST_LAUNCHING_MS = 400.0
+"""A run that takes the GPU for longer is not probed for the time of its launches."""
 LONG_MS = 100.0
 """Of longer runs the host's work is a small part: a solution is left in the stream, and fewer turns will do."""
 CURTAILED = 2
@@ -89,7 +91,7 @@ class Ways(TimedBatches):
 
         Beside baselines without their launches; what takes the GPU so long has the time of a batch to itself.
         """
-        if solution_ms > MOST_BATCH_MS:
+        if solution_ms > MOST_LAUNCHING_MS:
             return False
         self._probe(SOLUTION, 1)
         return self._subject.launching_s * 1e3 > solution_ms / 2
