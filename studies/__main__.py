@@ -111,10 +111,10 @@ def public_harness(
 
 @app.command()
 def union(
-    folders: Annotated[list[Path], typer.Argument(help="Folders of `hone tables` on published answers, oldest first.")],
+    folders: Annotated[list[Path], typer.Argument(help="Folders that `hone tables` wrote, oldest first.")],
     output: Annotated[Path, typer.Option(help="The folder to write.")],
 ) -> None:
-    """Put verdicts on published answers together that several machines gave: of each answer the newest counts."""
+    """Put verdicts together that several machines gave: of each answer, problem or kernel the newest counts."""
     from studies.judge import union as study
 
     for name, count in study.unite(folders, output).items():

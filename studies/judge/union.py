@@ -1,4 +1,4 @@
-"""Verdicts on published answers that several machines gave, one after the other, as the tables of one run."""
+"""Verdicts that several machines gave, one after the other, as the tables of one run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from hone.analysis.archives import UNRESOLVED
 from hone.analysis.plotting import NothingToShow, save
 from hone.core.errors import RecordError
 from hone.core.files import write_text
-from hone.tables import judge_agreement, judge_agreement_summary, published_claims, published_claims_summary
+from hone.tables import (
+    judge_agreement,
+    judge_agreement_summary,
+    judge_exploits,
+    judge_gold,
+    judge_idioms,
+    published_claims,
+    published_claims_summary,
+)
 from hone.tables.files import read_table, to_frame, write_csv
 from hone.tables.page import markdown
 from hone.tables.row import TableRow
@@ -19,20 +27,60 @@ from hone.tables.table import RunTable
 
 R = TypeVar("R", bound=TableRow)
 FIGURE = "published_speedups"
+OWN: tuple[tuple[RunTable[Any], Callable[[Any], Hashable]], ...] = (
+    (judge_exploits.TABLE, lambda row: (row.experiment, row.exploit)),
+    (judge_gold.TABLE, lambda row: (row.experiment, row.definition, row.baseline)),
+    (judge_idioms.TABLE, lambda row: (row.experiment, row.idiom)),
+)
+"""Tables of the judge's own tests, and what a row is about."""
 
 
 def unite(folders: Sequence[Path], output: Path) -> dict[str, int]:
-    """Write the two tables of answers, their summaries and the figure of claims; returns name -> number of rows.
+    """Write the tables that the folders have; returns name -> number of rows.
 
-    `folders`: each with `judge_agreement.csv` and `published_claims.csv`, oldest first. A verdict takes the place of an
-    older one of the same answer; a row without verdict takes no place. What the archive's harness said is left out, and
-    so are lines of the answers in messages: the tables can be published where the answers can not.
-    Raises RecordError for tables of other columns.
+    `folders`: what `hone tables` or `unite` wrote, oldest first. A verdict takes the place of an older one of the same
+    thing; a row without verdict takes no place, and one that nobody has judged is left out of the judge's own tests.
+    Raises RecordError for tables of other columns, and where there is no row at all.
+    """
+    tables = [judge_agreement.TABLE, *(table for table, _ in OWN)]
+    for folder in folders:
+        if not any(_with([folder], table) for table in tables):
+            remedy = "name folders that `hone tables` wrote"
+            raise RecordError(
+                f"no such table: {', '.join(table.name for table in tables)}", where=str(folder), remedy=remedy
+            )
+    written = _unite_own(folders, output) | _unite_published(_with(folders, judge_agreement.TABLE), output)
+    if not written:
+        raise RecordError("no row", where=", ".join(map(str, folders)), remedy="write them with `hone tables` first")
+    return written
+
+
+def _unite_own(folders: Sequence[Path], output: Path) -> dict[str, int]:
+    written: dict[str, int] = {}
+    for table, place in OWN:
+        rows = [row for row in _united(_with(folders, table), table, place, _status) if _status(row) not in UNRESOLVED]
+        if rows:
+            _write(table, rows, output)
+            written[table.name] = len(rows)
+    return written
+
+
+def _with(folders: Sequence[Path], table: RunTable[Any]) -> list[Path]:
+    return [folder for folder in folders if (folder / f"{table.name}.csv").is_file()]
+
+
+def _unite_published(folders: Sequence[Path], output: Path) -> dict[str, int]:
+    """The two tables of published answers, their summaries and the figure of claims.
+
+    What the archive's harness said is left out, and so are lines of the answers in messages: the tables can be
+    published where the answers can not.
     """
     answers = _united(folders, judge_agreement.TABLE, _answer, lambda row: row.status_hone or row.status_kernelbench)
-    claims = _united(folders, published_claims.TABLE, lambda row: (_answer(row), row.baseline), _verdict_of_claim)
+    claims = _united(folders, published_claims.TABLE, lambda row: (_answer(row), row.baseline), _status)
     answers = sorted((_without_text(row) for row in answers), key=judge_agreement.order)
     claims = [_without_text(row) for row in claims]
+    if not answers:
+        return {}
     written: dict[str, int] = {}
     for table, rows in (
         (judge_agreement.TABLE, answers),
@@ -56,8 +104,6 @@ def _united(
             row = table.row(**{str(name): value for name, value in values.items()})
             if place(row) not in found or verdict(row) not in UNRESOLVED:
                 found[place(row)] = row
-    if not found:
-        raise RecordError("no row", where=", ".join(map(str, folders)), remedy="write them with `hone tables` first")
     return list(found.values())
 
 
@@ -65,8 +111,8 @@ def _answer(row: judge_agreement.Row | published_claims.Row) -> Hashable:
     return row.archive, row.model, row.definition, row.sample
 
 
-def _verdict_of_claim(row: published_claims.Row) -> str:
-    return row.status
+def _status(row: Any) -> str:
+    return str(row.status)
 
 
 def _without_text(row: R) -> R:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hone.machine.confinement import FULL, NOBODY, ORDINARY_USER, Confinement
+from hone.machine.confinement import FULL, NOBODY, ORDINARY_USER, Confinement, readable_paths
 
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root needs it")
 HEAD = """
@@ -84,6 +84,17 @@ def test_a_folder_that_is_needed_is_not_hidden(tmp_path):
     assert not needed.is_relative_to(folder or "/nowhere")
     folder, there = run(body.replace("{needed!r}", repr(str(home))), home)
     assert there and (folder == "" or not home.is_relative_to(folder))
+
+
+def test_packages_are_read_wherever_pip_has_put_them_and_nothing_else(tmp_path, monkeypatch):
+    target, named, project = tmp_path / "target", tmp_path / "site-packages", tmp_path / "project"
+    for folder in (target / "yaml-6.0.dist-info", named, project / "src"):
+        folder.mkdir(parents=True)
+    (project / ".env").touch()
+    monkeypatch.setattr(sys, "path", [*map(str, (target, named, project, project / "src", tmp_path / "gone")), ""])
+    monkeypatch.chdir(target)  # the empty entry means the folder that one works in
+    found = readable_paths(Confinement(1))
+    assert {path for path in found if path.is_relative_to(tmp_path)} == {target, named}
 
 
 def test_without_mounts_or_landlock_nothing_can_be_written(tmp_path):

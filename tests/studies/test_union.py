@@ -3,7 +3,7 @@
 import pytest
 
 from hone.core.errors import RecordError
-from hone.tables import judge_agreement, published_claims
+from hone.tables import judge_agreement, judge_exploits, judge_gold, published_claims
 from hone.tables.files import read_table, to_frame, write_csv
 from studies.judge.union import FIGURE, unite
 
@@ -75,6 +75,35 @@ def test_what_others_wrote_is_left_out(folder, tmp_path, detail, kept):
     unite([folder("one", [told], [claim(1, "missing", "1")])], made)
     (row,) = read_table(judge_agreement.TABLE, made).to_dict("records")
     assert (row["detail"], row["archive_error"]) == (kept, "")
+
+
+def exploit(name, status, commit):
+    return judge_exploits.Row(
+        exploit=name, group="9", language="cuda", status=status, expected="wrong_value", earned="no",
+        experiment="exploits", judged_by=commit,
+    )  # fmt: skip
+
+
+def gold(number, status, commit):
+    return judge_gold.Row(
+        definition=f"v0/level1/{number}_Sum", status=status, experiment="gold", baseline="torch_eager", judged_by=commit
+    )
+
+
+def test_of_the_judges_own_tests_the_newest_verdicts_count_and_what_nobody_judged_is_left_out(tmp_path):
+    old, new, made = (tmp_path / name for name in ("old", "new", "made"))
+    for folder, table, rows in (
+        (old, judge_exploits.TABLE, [exploit(name, "wrong_value", "1") for name in ("a.cu", "b.cu")]),
+        (new, judge_exploits.TABLE, [exploit("a.cu", "passed", "2"), exploit("b.cu", "missing", "2")]),
+        (new, judge_gold.TABLE, [gold(1, "passed", "2"), gold(2, "missing", "2"), gold(3, "machine_error", "2")]),
+    ):
+        write_csv(to_frame(table, rows), folder / f"{table.name}.csv")
+    assert unite([old, new], made) == {"judge_exploits": 2, "judge_gold": 1}
+    rows = read_table(judge_exploits.TABLE, made)
+    assert list(zip(rows["exploit"], rows["status"], rows["judged_by"], strict=True)) == [
+        ("a.cu", "passed", "2"), ("b.cu", "wrong_value", "1"),
+    ]  # fmt: skip
+    assert "1 of 1" in (made / "judge_gold.md").read_text()
 
 
 def test_a_folder_without_such_a_table_is_named(folder, tmp_path):

@@ -252,9 +252,19 @@ def readable_paths(confinement: Confinement) -> list[Path]:
     """Python, its packages, the system's libraries and the solution's own files."""
     python = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     python |= {str(Path(sys.base_prefix) / "lib"), str(Path(sys.prefix) / "lib")}
-    python |= {path for path in sys.path if Path(path).name in ("site-packages", "dist-packages", "lib-dynload")}
+    python |= {path for path in sys.path if path and _holds_packages(Path(path))}
     gpu = GPU_READABLE if confinement.gpu else ()
     return [Path(path) for path in (*sorted(python), *SYSTEM_FOLDERS, *SYSTEM_FILES, *gpu, *confinement.readable)]
+
+
+def _holds_packages(folder: Path) -> bool:
+    """By its name, or as pip's `--target` leaves it; never the folder that somebody works in."""
+    if folder.name in ("site-packages", "dist-packages", "lib-dynload"):
+        return True
+    try:
+        return any(entry.suffix == ".dist-info" for entry in folder.iterdir())
+    except OSError:  # an archive, nothing, or closed to this user
+        return False
 
 
 def writable_paths(confinement: Confinement) -> list[Path]:

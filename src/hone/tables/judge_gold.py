@@ -32,6 +32,7 @@ class Row(TableRow):
     findings: str = ""
     """What makes the time doubtful."""
     solution: columns.SolutionDigest = ""
+    judged_by: columns.JudgedBy = ""
 
 
 def rows(run: Run) -> list[Row]:

@@ -50,6 +50,7 @@ class Row(TableRow):
     detail: columns.Detail = ""
     wall_s: columns.WallSeconds = EMPTY
     solution: columns.SolutionDigest = ""
+    judged_by: columns.JudgedBy = ""
 
 
 def is_idiom(solution: Solution | None) -> bool:

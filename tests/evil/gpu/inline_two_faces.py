@@ -1,4 +1,4 @@
-# Shows one extension to a machine without a GPU, such as a build stage, and another to the GPU: the judge runs what was built, or nothing.
+# Shows one extension where there is no GPU, such as a build stage, and another on the GPU: what was built runs.
 # definition: gpu_suite/level1/1_Scale
 # group: 9
 # expected: passed | load_error | runtime_error | compile_error
