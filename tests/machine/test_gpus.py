@@ -10,14 +10,13 @@ from hone.core.errors import MachineError
 from hone.judge.case import Case, check_build
 from hone.judge.device.cpu.bench import CpuBench
 from hone.judge.device.cuda.bench import CudaBench
-from hone.judge.device.cuda.kept import Kept
+from hone.judge.device.cuda.kept import _loaded
 from hone.judge.needs import compiles_when_run, lacking_on_gpu
 from hone.judge.session import Session, open_bench
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.machine import gpus as gpu
 from hone.machine.environment import cuda_environment, environment_for
 from hone.machine.gpus import clocks, held_gpu, visible_gpus
-from hone.machine.turns import Turns
 from hone.records import Build, BuildStatus, Language, Status
 from tests.judge.conftest import QUICK, scale_definition, solution_of, workload_of
 
@@ -300,13 +299,16 @@ def test_what_is_the_machines_stays_the_machines(tmp_path):
 
 
 @pytest.mark.parametrize(("problem", "made"), [("", [True]), ("no compiler", [True, False])])
-def test_a_baseline_that_cannot_be_compiled_costs_that_baseline_only(monkeypatch, problem, made):
+def test_a_baseline_that_cannot_be_compiled_costs_that_baseline_only(problem, made):
     found = []
 
     class Known:
-        def __init__(self, *_, compiles, not_compiled="", **__):
-            self.compiles, self.not_compiled, self.open = compiles, not_compiled, True
+        def __init__(self, *, compiles, not_compiled=""):
+            self.compiles, self.not_compiled, self.open, self.loaded = compiles, not_compiled, True, False
             found.append(self)
+
+        def load(self):
+            self.loaded = True
 
         def prepare_compiled(self, _):
             return problem
@@ -314,11 +316,7 @@ def test_a_baseline_that_cannot_be_compiled_costs_that_baseline_only(monkeypatch
         def close(self):
             self.open = False
 
-    monkeypatch.setattr("hone.judge.device.cuda.kept.DeviceReference", Known)
-    kept = Kept(
-        None, "GPU-1", QUICK.model_copy(update={"device": "cuda"}), ["torch_eager", "torch_compile"], None, Turns()
-    )
-    reference = kept._new_reference(None, compiles=True)
+    reference = _loaded(Known(compiles=True), Known)
     assert [item.compiles for item in found] == made
-    assert reference is found[-1] and reference.open and reference.not_compiled == problem
+    assert reference is found[-1] and reference.open and reference.loaded and reference.not_compiled == problem
     assert not any(item.open for item in found[:-1])  # it may still answer, or be dead

@@ -10,7 +10,7 @@ import pytest
 from hone.core.errors import MachineError
 from hone.machine import gpus
 from hone.machine.gpus import Gpu, held_gpu, seats, shared_gpu
-from hone.machine.turns import Turns
+from hone.machine.turns import Crowd, Turns
 
 LARGE, SMALL = 140 << 30, 24 << 30
 
@@ -18,12 +18,14 @@ LARGE, SMALL = 140 << 30, 24 << 30
 @pytest.fixture
 def judge(tmp_path):
     """Makes judges of one GPU."""
-    for name in ("queue", "floor"):
+    names = [f"{crowd}-{kind}" for crowd in ("gpu", "opening") for kind in ("queue", "floor")]
+    for name in names:
         (tmp_path / name).touch()
     made = []
 
     def new():
-        made.append(Turns(*(os.open(tmp_path / name, os.O_RDONLY) for name in ("queue", "floor"))))
+        files = [os.open(tmp_path / name, os.O_RDONLY) for name in names]
+        made.append(Turns(Crowd(*files[:2]), Crowd(*files[2:])))
         return made[-1]
 
     yield new
@@ -111,6 +113,54 @@ def test_a_turn_inside_a_turn_changes_nothing(judge):
         pass
 
 
+@contextlib.contextmanager
+def taking_times(judge):
+    with judge.measuring(), judge.quiet():
+        yield
+
+
+def test_processes_open_the_gpu_beside_one_that_measures_and_not_while_it_takes_times(judge):
+    measuring = judge()
+    with measuring.measuring():
+        first = Block(judge().opening)
+        assert first.has_begun(10)
+        times = Block(measuring.quiet)
+        assert not times.has_begun()  # until the first one has opened it
+        second = Block(judge().opening)
+        assert not second.has_begun()  # or one after the other could keep it waiting
+        first.end()
+        assert times.has_begun(10) and not second.has_begun()
+        times.end()
+        assert second.has_begun(10)
+        second.end()
+
+
+def test_nobody_waits_for_the_gpu_and_for_somebody_who_waits_for_it(judge):
+    """However judges open it, work and take times."""
+    steps = [lambda mine: mine.opening(), lambda mine: mine.working(), taking_times]
+
+    def busy(at, mine):
+        for step in range(30):
+            with steps[(at + step) % len(steps)](mine):
+                time.sleep(0.001)
+
+    threads = [threading.Thread(target=busy, args=(at, judge()), daemon=True) for at in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_within_a_turn_of_its_own_a_judge_opens_the_gpu_at_once(judge):
+    mine, other = judge(), judge()
+    with taking_times(mine), mine.opening(), mine.quiet():
+        block = Block(other.opening)
+        assert not block.has_begun()
+    assert block.has_begun(10)
+    block.end()
+
+
 def test_a_turn_ends_with_an_error_and_with_its_judge(judge):
     mine, gone = judge(), judge()
     with pytest.raises(KeyError), mine.measuring():
@@ -138,7 +188,7 @@ def test_alone_on_a_gpu_nobody_waits():
     assert not turns.shared
     with turns.working(), turns.working():
         pass
-    with turns.measuring():
+    with turns.measuring(), turns.quiet(), turns.opening():
         assert turns.waited_s == 0
 
 

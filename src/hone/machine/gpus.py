@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hone.core.errors import MachineError
-from hone.machine.turns import Turns
+from hone.machine.turns import Crowd, Turns
 
 T = TypeVar("T")
 
@@ -116,10 +116,14 @@ def shared_gpu(wait_s: float = 24 * 3600.0) -> Iterator[tuple[Gpu, Turns]]:
         name = f"hone-{gpu.uuid}"
         with _locked(name, fcntl.LOCK_SH) as open_, _locked(f"{name}-seat{seat}", fcntl.LOCK_EX) as mine:
             if open_ and mine:
-                files = [] if seats(gpu) == 1 else [_lock_file(f"{name}-{kind}") for kind in ("queue", "floor")]
-                with closing(Turns(*files)) as turns:
+                crowds = [] if seats(gpu) == 1 else [_crowd(name), _crowd(f"{name}-opening")]
+                with closing(Turns(*crowds)) as turns:
                     yield gpu, turns
                 return
+
+
+def _crowd(name: str) -> Crowd:
+    return Crowd(_lock_file(f"{name}-queue"), _lock_file(f"{name}-floor"))
 
 
 def seats(gpu: Gpu) -> int:

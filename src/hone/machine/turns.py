@@ -9,20 +9,54 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Turns:
-    """One judge's part in it. Locks belong to open files, so the kernel gives back those of a judge that dies."""
+class Crowd:
+    """A lock that many hold together, or one alone. Whoever comes later stands behind, so that nobody waits for ever.
 
-    def __init__(self, queue: int | None = None, floor: int | None = None) -> None:
-        """`queue`, `floor`: open files that all judges of the GPU lock, closed by `close`; none: there is no other."""
-        self._files = (queue, floor) if queue is not None and floor is not None else None
+    Locks belong to open files, so the kernel gives back those of a judge that dies.
+    """
+
+    def __init__(self, queue: int, floor: int) -> None:
+        """Open files that all judges of the GPU lock; closed by `close`."""
+        self._queue, self._floor = queue, floor
+
+    def enter(self, *, alone: bool) -> float:
+        """Seconds that were spent waiting."""
+        started = time.perf_counter()
+        fcntl.flock(self._queue, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(self._floor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        finally:
+            fcntl.flock(self._queue, fcntl.LOCK_UN)
+        return time.perf_counter() - started
+
+    def leave(self) -> None:
+        """Let others in."""
+        fcntl.flock(self._floor, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Give the files back."""
+        os.close(self._queue)
+        os.close(self._floor)
+
+
+class Turns:
+    """One judge's part in it.
+
+    Processes open the GPU beside a judge that measures, but not while it takes times: that disturbs them.
+    """
+
+    def __init__(self, gpu: Crowd | None = None, opening: Crowd | None = None) -> None:
+        """`gpu`: who works and who measures; `opening`: who opens the GPU and who takes times; none: no other judge."""
+        self._gpu, self._opening = gpu, opening
         self._held = ""
+        self._quiet = False
         self.waited_s = 0.0
         """Seconds spent waiting for a turn so far."""
 
     @property
     def shared(self) -> bool:
         """Whether others may be at work on the same GPU now."""
-        return self._files is not None and self._held != "measuring"
+        return self._gpu is not None and self._held != "measuring"
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -30,45 +64,68 @@ class Turns:
         if self._held:
             yield  # a measuring judge works, too
             return
-        with self._turn("working", fcntl.LOCK_SH):
+        with self._turn("working"):
             yield
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
-        """The block has the GPU to itself, but for what other judges hold in its memory."""
+        """The block has the GPU to itself, but for what others hold in its memory, and for processes that open it."""
         if self._held == "measuring":
             yield
             return
         assert not self._held, "two judges that both wait for the other's work to end would wait for ever"
-        with self._turn("measuring", fcntl.LOCK_EX):
+        with self._turn("measuring"):
             yield
 
     @contextmanager
-    def _turn(self, kind: str, lock: int) -> Iterator[None]:
-        self._take(lock)
-        self._held = kind
+    def opening(self) -> Iterator[None]:
+        """The block opens the GPU in a process, while others may measure there."""
+        if self._held:  # nobody else takes times now
+            yield
+            return
+        with self._entered(self._opening, alone=False):
+            yield
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """The block takes times, while no process opens the GPU; the judge measures already."""
+        if self._quiet:
+            yield
+            return
+        with self._entered(self._opening, alone=True):
+            self._quiet = True
+            try:
+                yield
+            finally:
+                self._quiet = False
+
+    @contextmanager
+    def _turn(self, kind: str) -> Iterator[None]:
+        with self._entered(self._gpu, alone=kind == "measuring"):
+            self._held = kind
+            try:
+                yield
+            finally:
+                self._held = ""
+
+    @contextmanager
+    def _entered(self, crowd: Crowd | None, *, alone: bool) -> Iterator[None]:
+        if crowd is None:
+            yield
+            return
+        self.waited_s += self._enter(crowd, alone=alone)
         try:
             yield
         finally:
-            self._held = ""
-            if self._files is not None:
-                fcntl.flock(self._files[1], fcntl.LOCK_UN)
+            if crowd in (self._gpu, self._opening):  # not closed meanwhile
+                crowd.leave()
 
-    def _take(self, lock: int) -> None:
-        """Whoever comes later stands behind in the queue, so that many who work never keep one from measuring."""
-        if self._files is None:
-            return
-        queue, floor = self._files
-        started = time.perf_counter()
-        fcntl.flock(queue, fcntl.LOCK_EX)
-        try:
-            fcntl.flock(floor, lock)
-        finally:
-            fcntl.flock(queue, fcntl.LOCK_UN)
-        self.waited_s += time.perf_counter() - started
+    def _enter(self, crowd: Crowd, *, alone: bool) -> float:
+        return crowd.enter(alone=alone)
 
     def close(self) -> None:
         """Give the files back."""
-        files, self._files = self._files, None
-        for file in files or ():
-            os.close(file)
+        for crowd in (self._gpu, self._opening):
+            if crowd is not None:
+                crowd.close()
+        self._gpu = self._opening = None

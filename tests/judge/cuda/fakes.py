@@ -119,6 +119,9 @@ class ReferenceProcess:
     def _warm(self, _: Any) -> dict[str, Any]:
         return self.machine
 
+    def _open_gpu(self, _: Any) -> dict[str, Any]:
+        return {"ok": True}
+
     def _build(self, _: Any) -> dict[str, Any]:
         return {"ok": True}
 

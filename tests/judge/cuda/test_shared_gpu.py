@@ -11,30 +11,44 @@ from hone.machine.turns import Turns
 from hone.records import Status
 
 from .fake_driver import FakeCuda, HostRunner
+from .fakes import PROTOCOL
 
 RIGHT = "return 1 / (1 + torch.exp(-x))"
-TURNS = ("", "working", "measuring")
+TURNS = ("", "working", "measuring", "quiet")
 
 
-class Noting(Turns):
-    """Turns without locks, at a GPU with other judges."""
+class Waiting:
+    """A lock that others leave after some time; how it is held."""
 
-    shared = property(lambda self: self._held != "measuring")
-    wait_s = 0.0
+    def __init__(self):
+        self.wait_s, self.held = 0.0, ""
 
-    def _take(self, lock):
+    def enter(self, *, alone):
         time.sleep(self.wait_s)
-        self.waited_s += self.wait_s
+        self.held = "alone" if alone else "together"
+        return self.wait_s
+
+    def leave(self):
+        self.held = ""
+
+
+def beside_others():
+    """Turns at a GPU with other judges."""
+    return Turns(Waiting(), Waiting())
 
 
 @pytest.fixture
 def told(session, monkeypatch):
-    """(role, message, turn) of all that processes were asked."""
-    session.turns, found = Noting(), []
+    """(role, message, turn) of all that processes were asked; `quiet`: while nobody may open the GPU."""
+    session.turns, found = beside_others(), []
     ask = HostRunner.ask
+    session.opened = []
 
     def noting(runner, message, *limits):
-        found.append((runner.role.split()[0], message["do"], session.turns._held))
+        turn = "quiet" if session.turns._quiet else session.turns._held
+        found.append((runner.role.split()[0], message["do"], turn))
+        if session.turns._opening.held == "together":
+            session.opened.append(message["do"])
         return ask(runner, message, *limits)
 
     monkeypatch.setattr(HostRunner, "ask", noting)
@@ -48,10 +62,21 @@ def turns_of(told, role, *does):
 def test_others_work_only_while_nothing_of_the_solution_is_there(session, told):
     session(RIGHT)
     found = {turn: {(who.removeprefix("cuda_"), what) for who, what, held in told if held == turn} for turn in TURNS}
-    assert found[""] == {("reference", "build"), ("candidate", "warm")}  # nobody waits for them, and they for nobody
+    assert found[""] == {("reference", "build"), ("reference", "open_gpu"), ("candidate", "warm")}
+    assert session.opened == ["open_gpu", "warm"]
     assert found["working"] == {("reference", what) for what in ("warm", "load", "ahead")}
     mapped = told.index(("cuda_candidate", "map", "measuring"))
-    assert {turn for _, _, turn in told[mapped:]} == {"measuring"}
+    assert {turn for _, _, turn in told[mapped:]} == {"measuring", "quiet"}
+
+
+def test_nobody_opens_the_gpu_while_times_are_taken(session, told):
+    session(RIGHT, protocol=PROTOCOL.model_copy(update={"as_published": "v0"}))
+    timed = {"capture", "arm", "gate_cost", "reveal", "as_published", "batch", "try_graph"}
+    trials = {("cuda_reference", what, "measuring") for what in ("trial", "compare", "reveal", "settle")}
+    assert {turn for _, what, turn in told if what in timed - {"reveal"}} == {"quiet"}
+    assert {item for item in told if item[2] == "measuring" and item[0] == "cuda_reference"} <= trials | {
+        ("cuda_reference", what, "measuring") for what in ("choose_gate", "flush", "open", "refresh")
+    }
 
 
 def test_what_the_reference_no_longer_uses_is_free_when_a_solution_comes(session, told, monkeypatch):
@@ -66,10 +91,11 @@ def test_a_problem_that_needs_much_memory_has_the_gpu_to_itself(session, told, m
     monkeypatch.setattr(bench, "LARGE", 10**12)
     (findings,) = session(RIGHT)
     assert findings.performance is not None
-    assert turns_of(told, "cuda_candidate") | turns_of(told, "cuda_reference") == {"measuring"}
+    assert turns_of(told, "cuda_candidate") | turns_of(told, "cuda_reference") == {"measuring", "quiet"}
+    assert session.opened == []
 
 
-@pytest.mark.parametrize(("turns", "references"), [(Noting(), 2), (Turns(), 1)])
+@pytest.mark.parametrize(("turns", "references"), [(beside_others(), 2), (Turns(), 1)])
 def test_a_problem_that_needs_much_memory_leaves_none_of_it_taken_where_others_are(
     session, monkeypatch, turns, references
 ):
@@ -100,7 +126,7 @@ def test_who_lacks_memory_beside_others_is_judged_alone(session, told, full):
     (findings,) = session(RIGHT)
     assert findings.performance is not None
     again = told[1 + max(at for at, (_, what, _) in enumerate(told) if what == "build") :]
-    assert len(full) == 2 and {turn for _, _, turn in again} == {"measuring"}
+    assert len(full) == 2 and {turn for _, _, turn in again} == {"measuring", "quiet"}
 
 
 def test_who_lacks_memory_alone_lacks_it(session, full):
@@ -110,8 +136,8 @@ def test_who_lacks_memory_alone_lacks_it(session, full):
 
 
 def test_waiting_is_a_phase_of_its_own(session):
-    session.turns = Noting()
-    session.turns.wait_s = 0.05
+    session.turns = beside_others()
+    session.turns._gpu.wait_s, session.turns._opening.wait_s = 0.05, 0.02
     (findings,) = session(RIGHT)
     phases = findings.phase_s
     assert phases["waiting"] == pytest.approx(session.turns.waited_s, abs=0.06)  # all but the end of the processes

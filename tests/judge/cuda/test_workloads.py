@@ -206,6 +206,8 @@ def test_a_session_holds_the_references_of_one_workload(monkeypatch):
             self.plan = plan
             made.append((plan.workload.name, dict(plan.sizes)))
 
+        def open_gpu(self): ...
+
         def load(self):
             alive.append(self)
 

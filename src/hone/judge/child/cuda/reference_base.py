@@ -145,9 +145,9 @@ class ReferenceBase:
         return time.perf_counter() - started
 
     def _build(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The model on the CPU, where its weights are drawn, and the GPU's context, on which nothing runs yet.
+        """The model on the CPU, where its weights are drawn; nothing of this needs the GPU.
 
-        A constructor that needs the GPU is called when the model is loaded.
+        A constructor that needs it is called when the model is loaded.
         """
         os.environ["CUDA_VISIBLE_DEVICES"] = message["gpu"]
         torch.set_num_threads(message["threads"])
@@ -156,6 +156,9 @@ class ReferenceBase:
         set_sizes(self._module, message["sizes"])
         self._draws = Draws(self._module.get_inputs)
         self._built = None if NEEDS_THE_GPU.search(message["reference"]) else self._new_model(on_gpu=False)
+        return {"ok": True}
+
+    def _open_gpu(self, _: Mapping[str, Any]) -> dict[str, Any]:
         torch.cuda.init()  # type: ignore[no-untyped-call]
         driver.open_context()
         return {"ok": True}

@@ -51,9 +51,9 @@ VARIABLES = {
 class CudaBench:
     """A context manager: it has a seat at one GPU, and everything that was started ends with it.
 
-    Other judges may have seats at the same GPU. Processes get ready at any time, and references are loaded side by
-    side; from then on, while anything of a solution is there, the others wait. What needs much of the memory is judged
-    from the beginning while they do.
+    Other judges may have seats at the same GPU. Processes open it unless somebody takes times, and references are
+    loaded side by side; from then on, while anything of a solution is there, the others wait. What needs much of the
+    memory is judged from the beginning while they do.
     """
 
     def __init__(self, protocol: Protocol, baselines: Sequence[str]) -> None:
@@ -153,11 +153,11 @@ class CudaBench:
                 reference = self.kept.reference(case, chosen)
             with closing(self._subject(case, scratch)) as subject:
                 if scratch is None:
-                    with findings.phase("opening"):
+                    with self._waited(findings), self._turns.opening(), findings.phase("opening"):
                         subject.open_gpu()
                 with self._waited(findings), self._turns.measuring():
                     if self.protocol.timing and not chosen:
-                        with findings.phase("baselines"):
+                        with self._turns.quiet(), findings.phase("baselines"):
                             self.kept.ready_baselines(case, reference)
                     self._judge_size(case, chosen, subject, findings, figures, scratch)
 
@@ -189,14 +189,17 @@ class CudaBench:
             self._shortfall.warn_once(subject.confinement)
             with findings.phase("load"):
                 subject.attach(reference)
+            with self._turns.quiet(), findings.phase("load"):
                 subject.calibrate(reference)
+            with findings.phase("load"):
                 subject.load(reference.plan)
             trials = DeviceTrials(reference, subject, findings)
             Examination(trials, protocol, findings, figures).check(trial_count(reference.plan, protocol))
             if held_out:
                 return
             if protocol.timing:
-                self._take_times(case, subject, reference, findings, trials.scalars, modes)
+                with self._turns.quiet():
+                    self._take_times(case, subject, reference, findings, trials.scalars, modes)
                 self._note_doubts(case, findings)
             if protocol.profile:
                 with findings.phase("profile"):

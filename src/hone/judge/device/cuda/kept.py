@@ -64,12 +64,15 @@ class Kept:
         start = functools.partial(DeviceReference, self._zygote, plan, self._protocol, gpu=self._gpu)
         compiles = "torch_compile" in self._baselines and not sizes
         started = start(compiles=compiles)
+        with self._turns.opening(), on_failure(started.close):
+            started.open_gpu()
         times_alone = self._protocol.timing and not sizes and bool(set(TIMED_ALONE) & set(self._baselines))
         # A single turn, since each is waited for.
         with self._turns.measuring() if times_alone else self._turns.working(), on_failure(started.close):
             self._make_room(case, kernels=not sizes)
             if times_alone:  # before anything else of the workload holds memory
-                self.alone = self._alone.times(case, self._baselines)
+                with self._turns.quiet():
+                    self.alone = self._alone.times(case, self._baselines)
             self._references[key] = reference = _loaded(started, start) if compiles else _loaded(started)
             reference.ahead(planned(plan, self._protocol))
         return reference

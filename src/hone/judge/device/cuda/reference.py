@@ -55,7 +55,7 @@ class DeviceReference:
     def __init__(
         self, zygote: Zygote, plan: DevicePlan, protocol: Protocol, *, gpu: str, compiles: bool, not_compiled: str = ""
     ) -> None:  # fmt: skip
-        """Start the process, draw the weights, open the GPU: all that disturbs nobody who measures there.
+        """Start the process and draw the weights: all that needs no GPU.
 
         Raises Verdict NOT_JUDGED or MACHINE_ERROR. `compiles`: it may start a compiler; `not_compiled`: why there is no
         `torch_compile` though the config has it.
@@ -72,19 +72,27 @@ class DeviceReference:
         """Distributions of values that the reference gave no usable results for."""
         confinement = Confinement(int(protocol.memory_limit_gib * GIB), memory_only=compiles, gpu=True)
         self._runner: Runner = zygote.spawn("cuda_reference", {}, confinement)
+        self._opened = False
         with on_failure(self.close):
             self._build(gpu)
+
+    def open_gpu(self) -> None:
+        """Open the GPU, and put nothing on it; raises Verdict as the constructor does."""
+        if not self._opened:
+            self._ask({"do": "open_gpu"}, SETUP_TIMEOUT_S)
+            self._opened = True
 
     def load(self) -> None:
         """Allocate what is shared, bring the model to the GPU, try it out; raises Verdict as the constructor does."""
         with on_failure(self.close):
+            self.open_gpu()
             self.device = Device.of(self._ask({"do": "warm", "tf32": self._protocol.tf32}, SETUP_TIMEOUT_S))
             check_memory(self.plan, self.device.free_bytes)
             self.regions = self.plan.regions(self.device.free_bytes)
             self._load()
 
     def _build(self, gpu: str) -> None:
-        """Its model, on the CPU, and the GPU's context."""
+        """Its model, on the CPU."""
         message = {"do": "build", "gpu": gpu, "threads": self._protocol.threads}
         message |= {"model_mode": self._protocol.model_mode, **self.plan.reference_message()}
         self._ask(message, SETUP_TIMEOUT_S + self._protocol.run_timeout_s)
