@@ -18,6 +18,7 @@ from hone.tables import (
     judge_idioms,
     published_claims,
     published_claims_summary,
+    published_fast_p,
 )
 from hone.tables.files import read_table, to_frame, write_csv
 from hone.tables.page import markdown
@@ -85,6 +86,7 @@ def _unite_published(folders: Sequence[Path], output: Path) -> dict[str, int]:
     for table, rows in (
         (judge_agreement.TABLE, answers),
         (judge_agreement_summary.TABLE, judge_agreement_summary.summed(answers)),
+        (published_fast_p.TABLE, published_fast_p.counted(answers, _printed(folders))),
         (published_claims.TABLE, claims),
         (published_claims_summary.TABLE, published_claims_summary.summed(claims)),
     ):
@@ -92,6 +94,21 @@ def _unite_published(folders: Sequence[Path], output: Path) -> dict[str, int]:
         written[table.name] = len(rows)
     _draw(output)
     return written
+
+
+def _printed(folders: Sequence[Path]) -> published_fast_p.Published:
+    """The papers' numbers, which depend on each run's config, as its own table has them."""
+    known = {
+        (row["experiment"], row["model"], row["level"], row["p"]): row
+        for folder in _with(folders, published_fast_p.TABLE)
+        for row in read_table(published_fast_p.TABLE, folder).to_dict("records")
+    }
+
+    def find(experiment: str, model: str, level: str, p: float) -> dict[str, float | str]:
+        row = known.get((experiment, model, level, p), {})
+        return {name: row[name] for name in ("published", "published_source") if name in row}
+
+    return find
 
 
 def _united(

@@ -8,9 +8,10 @@ from typing import Any
 from hone.analysis.archives import RULES, Outcomes, Pair, Rule, agrees, cause, distinct_claims, outcomes_of, pairs
 from hone.analysis.context import Context
 from hone.analysis.provenance import FROM_VERDICTS, joined
+from hone.analysis.standing import standing
 from hone.records import Claim
 from hone.tables import columns
-from hone.tables.row import TableRow
+from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable
 from hone.tables.words import of
@@ -39,6 +40,14 @@ class Row(TableRow):
     detail: columns.Detail = ""
     archive_error: str = ""
     """What the archive's harness said, cut."""
+    level_problems: int = 0
+    """Problems of its level in the source."""
+    speedup: columns.Speedup = EMPTY
+    """By the device's clock, over the first baseline of the config, credited or not: see `standing`."""
+    as_published_speedup: float = EMPTY
+    """The same by KernelBench's own loop, host work included; no credit."""
+    standing: str = ""
+    """What our rule has against it: see published_claims. Empty where no experiment asks for that rule."""
     experiment_kernelbench: str = ""
     """The experiment under KernelBench's rule."""
     experiment_hone: str = ""
@@ -78,6 +87,8 @@ def _row(claim: Claim, pair: Pair, ours: Mapping[Rule, Mapping[Any, Any]], conte
     if own and ours["kernelbench"]:  # what KernelBench's rule says of an answer without a verdict of ours: nothing
         statuses["kernelbench"] = str(ours["kernelbench"]["status_as_published"]) or statuses["hone"]
     present = [item for item in ours.values() if item]
+    baseline = next(iter(context.settings.baselines), "")
+    source, level, _ = claim.definition.split("/")
     return Row(
         archive=claim.archive,
         model=claim.model,
@@ -90,12 +101,20 @@ def _row(claim: Claim, pair: Pair, ours: Mapping[Rule, Mapping[Any, Any]], conte
         cause=cause(claim.verdict, statuses["kernelbench"], statuses["hone"]),
         detail=next((item["detail"] for item in present if item["detail"]), ""),
         archive_error=claim.error,
+        level_problems=context.settings.sources[source].levels.get(int(level.removeprefix("level")), 0),
+        speedup=ours["hone"].get(f"speedup_{baseline}", EMPTY),
+        as_published_speedup=ours["kernelbench"].get(f"as_published_{baseline}", EMPTY),
+        standing=_standing(ours["hone"]),
         experiment_kernelbench=pair.kernelbench,
         experiment_hone=pair.hone,
         solution=claim.solution,
         judged_by=joined(item["judged_by"] for item in present),
         **context.provenance.columns({name: joined(item[name] for item in present) for name in FROM_VERDICTS}),
     )
+
+
+def _standing(item: Mapping[Any, Any]) -> str:
+    return standing(item["status"], item["findings"], item["sound"]) if item else ""
 
 
 def order(row: Row) -> tuple[str, str, int, int, int, str]:

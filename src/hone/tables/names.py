@@ -34,6 +34,7 @@ NAMES = (
     "judge_agreement",
     "judge_agreement_summary",
     "screen_agreement",
+    "published_fast_p",
     "published_claims",
     "published_claims_summary",
     "case_studies",
