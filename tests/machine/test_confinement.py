@@ -88,7 +88,7 @@ def test_a_folder_that_is_needed_is_not_hidden(tmp_path):
 
 def test_packages_are_read_wherever_pip_has_put_them_and_nothing_else(tmp_path, monkeypatch):
     target, named, project = tmp_path / "target", tmp_path / "site-packages", tmp_path / "project"
-    for folder in (target / "yaml-6.0.dist-info", named, project / "src"):
+    for folder in (target / "yaml-6.0.dist-info", named, project / "src", project / "tool-1.dist-info"):
         folder.mkdir(parents=True)
     (project / ".env").touch()
     monkeypatch.setattr(sys, "path", [*map(str, (target, named, project, project / "src", tmp_path / "gone")), ""])
@@ -131,7 +131,7 @@ def test_root_becomes_an_ordinary_user_with_few_processes(open_folder):
                 os._exit(0)
         c.enter_shared_namespaces()
         c.PROCESSES = 20
-        c._can_use = lambda _: bool(c.readable_paths(c.Confinement(1)))
+        c._can_use = lambda *_: bool(c.readable_paths(c.Confinement(1)))
         c.readable_paths(c.Confinement(1))  # while root can read Python's own folder, wherever it is
         parts = c.become_ordinary(c.Confinement(1 << 30, scratch={home!r}))
         parts += c.confine(c.Confinement(1 << 30, scratch={home!r}), parts)

@@ -15,7 +15,7 @@ Imported by both sides, so it needs nothing beside the standard library. Parent 
 On a GPU (`hone.judge.device.cuda`) runners answer to some more:
 
     build     (reference) build the model on the CPU; open_gpu: make the GPU's context, and put nothing on it
-    warm      open the GPU if that is not done yet, with nothing of a solution there
+    warm      (solution) open the GPU, with no code of a solution there; (reference) find out what GPU it is
     choose_gate (reference) which gate `hand_over` gives away: that of solutions, or a new one
     hand_over (reference) answered by the descriptors of its device memory, and by nothing else
     map       take device memory: answered by `ready`, then sent the descriptors, then answered by `ok`

@@ -44,6 +44,8 @@ FULL = (
 
 PASSED_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 SYSTEM_FOLDERS = ("/usr", "/lib", "/lib64", "/bin", "/nix/store")
+NO_PACKAGES = (".env", ".git", ".hone", ".ssh", ".bashrc", "pyproject.toml")
+"""What is beside one of these is not for packages alone."""
 SYSTEM_FILES = (
     "/etc/ld.so.cache", "/etc/localtime", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/random",
     "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system",
@@ -184,9 +186,11 @@ def become_ordinary(confinement: Confinement) -> list[str]:
     Those are the GPU's device files, the folder to write to, Python and its packages. Without the right to it, or where
     one of them is closed to that user, nothing changes.
     """
+    # Looked for now: that user may not even see where packages lie.
+    packages = [path for path in readable_paths(confinement) if path.is_dir() and _holds_packages(path)]
     child = os.fork()
     if child == 0:
-        os._exit(0 if _switch_user() and _can_use(confinement) else 1)
+        os._exit(0 if _switch_user() and _can_use(confinement, packages) else 1)
     if os.waitpid(child, 0)[1] != 0 or not _switch_user():
         return []
     os.umask(0o022)  # root's own processes read what is compiled here
@@ -205,12 +209,11 @@ def _switch_user() -> bool:
     return True
 
 
-def _can_use(confinement: Confinement) -> bool:
+def _can_use(confinement: Confinement, packages: Sequence[Path]) -> bool:
     devices = [path for name in ("nvidiactl", "nvidia-uvm", "nvidia[0-9]*") for path in Path("/dev").glob(name)]
-    folders = [path for path in readable_paths(confinement) if path.is_dir() and path.name.endswith("-packages")]
     writable = [*devices, Path(confinement.scratch)]
     return all(os.access(path, os.R_OK | os.W_OK) for path in writable) and all(
-        os.access(path, os.R_OK | os.X_OK) for path in (*folders, Path(sysconfig.get_path("stdlib")))
+        os.access(path, os.R_OK | os.X_OK) for path in (*packages, Path(sysconfig.get_path("stdlib")))
     )
 
 
@@ -258,10 +261,12 @@ def readable_paths(confinement: Confinement) -> list[Path]:
 
 
 def _holds_packages(folder: Path) -> bool:
-    """By its name, or as pip's `--target` leaves it; never the folder that somebody works in."""
+    """By its name, or as pip's `--target` leaves it; never a home or a project, which has other things to hide."""
     if folder.name in ("site-packages", "dist-packages", "lib-dynload"):
         return True
     try:
+        if any((folder / name).exists() for name in NO_PACKAGES):
+            return False
         return any(entry.suffix == ".dist-info" for entry in folder.iterdir())
     except OSError:  # an archive, nothing, or closed to this user
         return False

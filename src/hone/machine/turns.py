@@ -92,6 +92,7 @@ class Turns:
         if self._quiet:
             yield
             return
+        assert self._held == "measuring" or self._gpu is None, "who waits for quiet has the GPU to itself"
         with self._entered(self._opening, alone=True):
             self._quiet = True
             try:

@@ -8,7 +8,6 @@ from typing import Any
 from hone.analysis.archives import RULES, Outcomes, Pair, Rule, agrees, cause, distinct_claims, outcomes_of, pairs
 from hone.analysis.context import Context
 from hone.analysis.provenance import FROM_VERDICTS, joined
-from hone.analysis.standing import standing
 from hone.records import Claim
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
@@ -41,13 +40,11 @@ class Row(TableRow):
     archive_error: str = ""
     """What the archive's harness said, cut."""
     level_problems: int = 0
-    """Problems of its level in the source."""
-    speedup: columns.Speedup = EMPTY
-    """By the device's clock, over the first baseline of the config, credited or not: see `standing`."""
+    """Problems of its level that the experiment asks for."""
+    credited_speedup: float = EMPTY
+    """By the device's clock, over the first baseline of the config; 0 with a finding."""
     as_published_speedup: float = EMPTY
-    """The same by KernelBench's own loop, host work included; no credit."""
-    standing: str = ""
-    """What our rule has against it: see published_claims. Empty where no experiment asks for that rule."""
+    """The same by KernelBench's own loop, host work included; no credit. Answers that fail our rule are not timed."""
     experiment_kernelbench: str = ""
     """The experiment under KernelBench's rule."""
     experiment_hone: str = ""
@@ -88,7 +85,6 @@ def _row(claim: Claim, pair: Pair, ours: Mapping[Rule, Mapping[Any, Any]], conte
         statuses["kernelbench"] = str(ours["kernelbench"]["status_as_published"]) or statuses["hone"]
     present = [item for item in ours.values() if item]
     baseline = next(iter(context.settings.baselines), "")
-    source, level, _ = claim.definition.split("/")
     return Row(
         archive=claim.archive,
         model=claim.model,
@@ -101,10 +97,9 @@ def _row(claim: Claim, pair: Pair, ours: Mapping[Rule, Mapping[Any, Any]], conte
         cause=cause(claim.verdict, statuses["kernelbench"], statuses["hone"]),
         detail=next((item["detail"] for item in present if item["detail"]), ""),
         archive_error=claim.error,
-        level_problems=context.settings.sources[source].levels.get(int(level.removeprefix("level")), 0),
-        speedup=ours["hone"].get(f"speedup_{baseline}", EMPTY),
+        level_problems=_level_problems(claim, pair.hone or pair.kernelbench, context),
+        credited_speedup=ours["hone"].get(f"credited_{baseline}", EMPTY),
         as_published_speedup=ours["kernelbench"].get(f"as_published_{baseline}", EMPTY),
-        standing=_standing(ours["hone"]),
         experiment_kernelbench=pair.kernelbench,
         experiment_hone=pair.hone,
         solution=claim.solution,
@@ -113,8 +108,11 @@ def _row(claim: Claim, pair: Pair, ours: Mapping[Rule, Mapping[Any, Any]], conte
     )
 
 
-def _standing(item: Mapping[Any, Any]) -> str:
-    return standing(item["status"], item["findings"], item["sound"]) if item else ""
+def _level_problems(claim: Claim, experiment: str, context: Context) -> int:
+    source, name, _ = claim.definition.split("/")
+    level = int(name.removeprefix("level"))
+    numbers = range(1, context.settings.sources[source].levels.get(level, 0) + 1)
+    return sum(context.settings.experiments[experiment].selects(level, number) for number in numbers)
 
 
 def order(row: Row) -> tuple[str, str, int, int, int, str]:

@@ -44,6 +44,8 @@ def test_written_inputs_numbers_and_chance_are_found(rig):
     assert rig(RANDOM, "return x").reference.random
     small = problem("small", "return torch.nn.functional.dropout(x, 0.2, True).softmax(0) * 1e-4", OUT)
     assert rig(small, "return x").reference.random  # far below every tolerance
+    beside = problem("beside", "return 300 * x + torch.nn.functional.dropout(torch.ones_like(x), 0.5, True)", OUT)
+    assert rig(beside, "return x").reference.random  # a small part of the whole
     assert rig(NUMBER, "return x", names="x, factor").reference.scalars == {"factor": 1.5}
 
 

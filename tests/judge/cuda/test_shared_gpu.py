@@ -129,10 +129,33 @@ def test_who_lacks_memory_beside_others_is_judged_alone(session, told, full):
     assert len(full) == 2 and {turn for _, _, turn in again} == {"measuring", "quiet"}
 
 
+@pytest.mark.parametrize("text", ["CUBLAS_STATUS_ALLOC_FAILED", "CUDA out of memory"])
+def test_what_fails_beside_other_judges_solutions_is_done_again_in_its_own_turn(session, told, monkeypatch, text):
+    warm = CandidateHost._warm
+
+    def warming(host, message):
+        return warm(host, message) if session.turns._held else {"error": {"kind": "run", "text": text}}
+
+    monkeypatch.setattr(CandidateHost, "_warm", warming)
+    (findings,) = session(RIGHT)
+    assert findings.performance is not None
+    assert turns_of(told, "cuda_candidate", "warm") == {"", "measuring"}
+
+
 def test_who_lacks_memory_alone_lacks_it(session, full):
     with pytest.raises(Verdict, match="out of memory") as error:
         session(RIGHT)
     assert (error.value.status, len(full)) == (Status.OUT_OF_MEMORY, 1)
+
+
+@pytest.mark.parametrize("large", [1, 10**12])
+def test_waiting_is_counted_once(session, monkeypatch, large):
+    monkeypatch.setattr(bench, "LARGE", large)
+    session.turns = beside_others()
+    session.turns._opening.wait_s = 0.1
+    (findings,) = session(RIGHT)
+    assert session.turns.waited_s > 0.2
+    assert findings.phase_s["waiting"] == pytest.approx(session.turns.waited_s, abs=0.05)
 
 
 def test_waiting_is_a_phase_of_its_own(session):

@@ -219,10 +219,10 @@ class ReferenceBase:
         Raises KeptStateError where not even the same seed gives the same results: two processes cannot be compared.
         """
         first, second = self._tried(seed, seed), self._tried(seed, seed + 1)
-        if _alike(first, second):
+        if _alike(first, second) and _close(first, second):  # chance may be small beside the rest, or all be small
             return False
         third = self._tried(seed, seed)
-        if not _alike(first, third) and not _close(first, third):  # results that are all rounding are close
+        if not _alike(first, third) and not _close(first, third):  # what is all rounding is close
             raise KeptStateError(KEPT_STATE)
         return True
 

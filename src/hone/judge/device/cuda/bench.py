@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from hone.core.errors import on_failure
 from hone.core.scratch import ScratchFolder
 from hone.judge.baselines import BesideError
 from hone.judge.case import Case
@@ -66,6 +67,8 @@ class CudaBench:
         self._kept: Kept | None = None
         self._attempts = 1
         """At taking times, of the solution at hand."""
+        self._counted_s = 0.0
+        """Seconds of waiting for turns that stand in some phase already."""
 
     def __enter__(self) -> Self:
         threads = self.protocol.threads
@@ -94,6 +97,7 @@ class CudaBench:
 
     def judge(self, case: Case, findings: Findings) -> None:
         """Fill in the findings; returns when the solution passed, else raises Verdict (or MachineError)."""
+        self._counted_s = self._turns.waited_s
         with ScratchFolder("triton") as folder:
             scratch = Path(folder) if compiles_when_run(case.solution) else None
             self._judge_in_turns(case, findings, scratch)
@@ -110,7 +114,8 @@ class CudaBench:
             except Verdict as verdict:
                 if not self._turns.shared or not _lacks_memory(verdict):
                     raise
-            self.drop()
+            with self._waited(findings):
+                self.drop()
         crowded = self._turns.shared
         with self._waited(findings), self._turns.measuring():
             try:
@@ -127,7 +132,8 @@ class CudaBench:
     def _judge_again(self, case: Case, findings: Findings, scratch: Path | None) -> None:
         """What the machine does the second time leaves the first times as they are."""
         first = findings.performance
-        self.drop()
+        with self._waited(findings):
+            self.drop()
         self._attempts = 2
         try:
             self._judge_in_turns(case, findings, scratch)
@@ -150,23 +156,44 @@ class CudaBench:
         # Held-out sizes first: the last process is the one that is timed.
         for chosen in reversed(sizes):
             with self._waited(findings, "reference"), findings.phase("reference"):
-                reference = self.kept.reference(case, chosen)
-            with closing(self._subject(case, scratch)) as subject:
-                if scratch is None:
-                    with self._waited(findings), self._turns.opening(), findings.phase("opening"):
-                        subject.open_gpu()
-                with self._waited(findings), self._turns.measuring():
-                    if self.protocol.timing and not chosen:
-                        with self._turns.quiet(), findings.phase("baselines"):
-                            self.kept.ready_baselines(case, reference)
-                    self._judge_size(case, chosen, subject, findings, figures, scratch)
+                self.kept.reference(case, chosen)
+            with (
+                closing(self._opened_subject(case, scratch, findings)) as subject,
+                self._waited(findings), self._turns.measuring(),
+            ):  # fmt: skip
+                self._judge_size(case, chosen, subject, findings, figures, scratch)
+
+    def _opened_subject(self, case: Case, scratch: Path | None, findings: Findings) -> DeviceSubject:
+        """A solution's process, which has opened the GPU if that could be done beside another judge's solution.
+
+        What goes wrong there may be the other one's doing: then a new process opens it later, in its own turn.
+        """
+        subject = self._subject(case, scratch)
+        if scratch is not None:
+            return subject
+        try:
+            with (
+                on_failure(subject.close), self._waited(findings), self._turns.opening(), findings.phase("opening"),
+            ):  # fmt: skip
+                subject.open_gpu()
+        except Verdict:
+            return self._subject(case, scratch)
+        return subject
+
+    def _ready_reference(self, case: Case, chosen: Mapping[str, int], findings: Findings) -> DeviceReference:
+        """The reference, and the baselines beside it, before there is any code of a solution."""
+        reference = self.kept.reference(case, chosen)
+        if self.protocol.timing and not chosen:
+            with self._turns.quiet(), findings.phase("baselines"):
+                self.kept.ready_baselines(case, reference)
+        return reference
 
     def _judge_size(
         self, case: Case, chosen: Mapping[str, int], subject: DeviceSubject, findings: Findings, figures: Figures,
         scratch: Path | None,
     ) -> None:  # fmt: skip
         """All that a solution's code has a part in: no other judge uses the GPU meanwhile."""
-        reference = self.kept.reference(case, chosen)
+        reference = self._ready_reference(case, chosen, findings)
         if scratch is not None:
             with findings.phase("compile"):
                 self._compile(case, reference, scratch)
@@ -176,8 +203,8 @@ class CudaBench:
             # A capture may have broken what is right in PyTorch's ordinary environment.
             if not subject.captured or isinstance(verdict, BesideError) or verdict.status not in BY_CAPTURES:
                 raise
-            fresh = self._subject(case, scratch)
-            self._judge(case, fresh, self.kept.reference(case, chosen), findings, figures, UNCAPTURED)
+            reference = self._ready_reference(case, chosen, findings)
+            self._judge(case, self._subject(case, scratch), reference, findings, figures, UNCAPTURED)
 
     def _judge(
         self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, figures: Figures,
@@ -215,12 +242,12 @@ class CudaBench:
 
     @contextmanager
     def _waited(self, findings: Findings, within: str = "") -> Iterator[None]:
-        """Make what is waited for a turn a phase of its own, taken out of the one that it is within."""
-        before = self._turns.waited_s
+        """Make what is waited for a turn a phase of its own, once, and take it out of the one that it is within."""
         try:
             yield
         finally:
-            waited_s = self._turns.waited_s - before
+            waited_s = self._turns.waited_s - self._counted_s
+            self._counted_s = self._turns.waited_s
             findings.add(WAITING, waited_s)
             if within:
                 findings.add(within, -waited_s)

@@ -63,6 +63,8 @@ class Kept:
         plan: DevicePlan = make_device_plan(case.definition, case.workload, sizes)
         start = functools.partial(DeviceReference, self._zygote, plan, self._protocol, gpu=self._gpu)
         compiles = "torch_compile" in self._baselines and not sizes
+        if not self._turns.shared:  # nobody has to be waited for: memory is free before anything new needs some
+            self._make_room(case, kernels=not sizes)
         started = start(compiles=compiles)
         with self._turns.opening(), on_failure(started.close):
             started.open_gpu()
