@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from hone.analysis.archives import UNRESOLVED
 from hone.analysis.plotting import NothingToShow, save
+from hone.config.settings import Analysis
 from hone.core.errors import RecordError
 from hone.core.files import write_text
 from hone.tables import (
@@ -86,7 +87,7 @@ def _unite_published(folders: Sequence[Path], output: Path) -> dict[str, int]:
     for table, rows in (
         (judge_agreement.TABLE, answers),
         (judge_agreement_summary.TABLE, judge_agreement_summary.summed(answers)),
-        (published_fast_p.TABLE, published_fast_p.counted(answers, _printed(folders))),
+        (published_fast_p.TABLE, published_fast_p.counted(answers, _printed(folders), Analysis())),
         (published_claims.TABLE, claims),
         (published_claims_summary.TABLE, published_claims_summary.summed(claims)),
     ):

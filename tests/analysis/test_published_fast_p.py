@@ -4,8 +4,9 @@ import math
 
 import pytest
 
+from hone.config.settings import Analysis
 from hone.tables.judge_agreement import Row as Answer
-from hone.tables.published_fast_p import THRESHOLDS, counted, finding, outcome
+from hone.tables.published_fast_p import counted, finding, outcome
 
 from .tables import read_table
 from .world import ARCHIVE, World, definition, settings_for
@@ -24,7 +25,7 @@ def answer(number=1, hone="passed", kernelbench="passed", **given):
 
 def shares(answers, rule="hone"):
     """p -> (fast_p, unresolved)."""
-    found = counted(answers, lambda *_: {})
+    found = counted(answers, lambda *_: {}, Analysis())
     return {row.p: (row.fast_p, row.unresolved) for row in found if row.rule == rule}
 
 
@@ -36,7 +37,7 @@ def test_every_problem_of_the_level_is_in_the_denominator():
     ]
     found = shares(answers)
     assert (found[0.0], found[0.8], found[1.0], found[2.0]) == ((0.2, 0), (0.2, 0), (0.1, 0), (0.1, 0))
-    (row, *_) = counted(answers, lambda *_: {})
+    (row, *_) = counted(answers, lambda *_: {}, Analysis())
     assert (row.n, row.answered, row.level, row.model) == (10, 3, "1", "m")
 
 
@@ -44,7 +45,7 @@ def test_every_problem_of_the_level_is_in_the_denominator():
 def test_no_share_rises_with_p(rule):
     answers = [answer(at, credited_speedup=at / 3, as_published_speedup=at / 2) for at in range(1, 9)]
     found = [share for share, _ in shares(answers, rule).values()]
-    assert found == sorted(found, reverse=True) and len(found) == len(THRESHOLDS)
+    assert found == sorted(found, reverse=True) and len(found) == len(Analysis().thresholds)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_a_right_answer_needs_no_time_to_be_right():
 def test_what_nobody_knows_widens_the_interval_and_shrinks_no_denominator():
     known, unknown = answer(1, credited_speedup=2.0), answer(2, "missing", "missing")
     sure, open_ = (
-        next(row for row in counted(answers, lambda *_: {}) if (row.rule, row.p) == ("hone", 1.0))
+        next(row for row in counted(answers, lambda *_: {}, Analysis()) if (row.rule, row.p) == ("hone", 1.0))
         for answers in ([known], [known, unknown])
     )
     assert math.isnan(open_.fast_p) and open_.n == sure.n == 10
@@ -87,9 +88,9 @@ def test_of_several_answers_to_a_problem_the_first_counts():
 
 
 def test_the_finding_speaks_of_levels_that_are_judged_whole():
-    whole = counted([answer(1, credited_speedup=2.0)], lambda *_: {})
+    whole = counted([answer(1, credited_speedup=2.0)], lambda *_: {}, Analysis())
     assert finding(whole) == "m, level 1: 1 of 10 problems faster than PyTorch, by our rule."
-    assert "bounds alone" in finding(counted([answer(1, "missing", "missing")], lambda *_: {}))
+    assert "bounds alone" in finding(counted([answer(1, "missing", "missing")], lambda *_: {}, Analysis()))
 
 
 def test_a_run_puts_the_papers_number_beside_a_model_that_the_paper_asked(tmp_path):

@@ -114,15 +114,12 @@ class Turns:
         if crowd is None:
             yield
             return
-        self.waited_s += self._enter(crowd, alone=alone)
+        self.waited_s += crowd.enter(alone=alone)
         try:
             yield
         finally:
             if crowd in (self._gpu, self._opening):  # not closed meanwhile
                 crowd.leave()
-
-    def _enter(self, crowd: Crowd, *, alone: bool) -> float:
-        return crowd.enter(alone=alone)
 
     def close(self) -> None:
         """Give the files back."""

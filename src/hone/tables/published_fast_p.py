@@ -10,6 +10,7 @@ import pandas as pd
 
 from hone.analysis.archives import RULES, UNRESOLVED, Rule
 from hone.analysis.metrics import mean_estimate
+from hone.config.settings import Analysis
 from hone.records import Status
 from hone.tables import columns, judge_agreement
 from hone.tables.judge_agreement import Row as Answer
@@ -18,11 +19,8 @@ from hone.tables.run import Run
 from hone.tables.table import RunTable
 from hone.tables.words import estimate, of, share_of
 
-THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
-CONFIDENCE = 0.95
 Published = Callable[[str, str, str, float], Mapping[str, float | str]]
 """(experiment, model, level, p) -> the columns `published` and `published_source`."""
-RULE_NAMES = {"kernelbench": "KernelBench's rule", "hone": "our rule"}
 
 
 class Row(TableRow):
@@ -56,10 +54,10 @@ def rows(run: Run) -> list[Row]:
     def published(experiment: str, model: str, level: str, p: float) -> Mapping[str, float | str]:
         return find(experiment, model, level, "fast_p", p, None, baseline)
 
-    return counted(judge_agreement.rows(run), published)
+    return counted(judge_agreement.rows(run), published, run.context.settings.analysis)
 
 
-def counted(answers: Sequence[Answer], published: Published) -> list[Row]:
+def counted(answers: Sequence[Answer], published: Published, analysis: Analysis) -> list[Row]:
     """By archive, model, level, rule and threshold; of several answers to a problem the first counts."""
     groups: dict[tuple[str, str, str, Rule, str], dict[str, Answer]] = {}
     for answer in sorted(answers, key=lambda answer: answer.sample):
@@ -67,23 +65,28 @@ def counted(answers: Sequence[Answer], published: Published) -> list[Row]:
             if experiment := answer.experiment(rule):
                 key = (answer.archive, answer.model, _level(answer), rule, experiment)
                 groups.setdefault(key, {}).setdefault(answer.definition, answer)
-    return [_row(place, list(own.values()), p, published) for place, own in sorted(groups.items()) for p in THRESHOLDS]
+    found: list[Row] = []
+    for place, own in sorted(groups.items()):
+        for p in analysis.thresholds:
+            shares = _shares(place, list(own.values()), p, analysis.confidence)
+            found.append(shares.model_copy(update=published(shares.experiment, shares.model, shares.level, p)))
+    return found
 
 
 def _level(answer: Answer) -> str:
     return answer.definition.split("/")[1].removeprefix("level")
 
 
-def _row(place: tuple[str, str, str, Rule, str], answers: Sequence[Answer], p: float, published: Published) -> Row:
+def _shares(place: tuple[str, str, str, Rule, str], answers: Sequence[Answer], p: float, confidence: float) -> Row:
     archive, model, level, rule, experiment = place
     problems = max(len(answers), *(answer.level_problems for answer in answers))
     outcomes = np.zeros((problems, 1))
     outcomes[: len(answers), 0] = [outcome(answer, rule, p) for answer in answers]
-    found = mean_estimate(outcomes, CONFIDENCE)
+    found = mean_estimate(outcomes, confidence)
     return Row(
         archive=archive, model=model, level=level, rule=rule, p=p, n=problems, answered=len(answers),
         fast_p=found.value, ci_low=found.low, ci_high=found.high, unresolved=found.unresolved,
-        experiment=experiment, **published(experiment, model, level, p), **behind(answers, "judged_by"),
+        experiment=experiment, **behind(answers, "judged_by"),
     )  # fmt: skip
 
 
