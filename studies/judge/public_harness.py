@@ -197,7 +197,7 @@ def _judge(setting: Setting, problem: Problem, folder: Path, harness: str, store
     times = json.loads(judge_run.times_file(output).read_text(encoding="utf-8"))
     row |= times | {"verdict": trace.status.value, "detail": trace.detail, "speedup": setting.bench.speedup(trace)}
     row["verdict_as_published"] = trace.status_as_published.value if trace.status_as_published else None
-    published = trace.performance.as_published if trace.performance else None
+    published = trace.as_published
     if published is not None:
         row |= {"call_ms": published.solution_ms, "reference_call_ms": published.baselines_ms.get("torch_eager")}
     return row

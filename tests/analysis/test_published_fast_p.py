@@ -53,7 +53,8 @@ def test_no_share_rises_with_p(rule):
     [
         ({"credited_speedup": 2.0, "as_published_speedup": 0.5}, 1.0, 0.0),  # each rule has a clock of its own
         ({"credited_speedup": 0.0, "as_published_speedup": 5.0}, 0.0, 1.0),  # it has a finding
-        ({"hone": "imprecise"}, 0.0, NAN),  # a time is taken of what passes our rule alone
+        ({"hone": "imprecise", "as_published_speedup": 2.0}, 0.0, 1.0),
+        ({"hone": "imprecise"}, 0.0, NAN),  # of an older judge
         ({"hone": "missing", "kernelbench": "missing"}, NAN, NAN),
         ({"hone": "not_judged", "kernelbench": "not_judged"}, NAN, NAN),
         ({"kernelbench": "wrong_value", "credited_speedup": 2.0, "as_published_speedup": 2.0}, 1.0, 0.0),

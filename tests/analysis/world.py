@@ -81,7 +81,6 @@ def trace(
     speedup=None,
     workload="w",
     findings=(),
-    as_published=None,
     **changes,
 ) -> Trace:
     """`speedup` None: judged but not timed."""
@@ -89,7 +88,7 @@ def trace(
     if status is Status.PASSED and speedup is not None:
         baselines = {name: Timing(samples_ms=(2.0, 2.1, 1.9)) for name in settings.baselines}
         own = Timing(samples_ms=tuple(sample / speedup for sample in (2.0, 2.1, 1.9)))
-        performance = Performance(solution=own, baselines=baselines, findings=findings, as_published=as_published)
+        performance = Performance(solution=own, baselines=baselines, findings=findings)
     values = {
         "solution": solution,
         "definition": problem,

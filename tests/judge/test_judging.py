@@ -15,7 +15,7 @@ from hone.judge.judging import judge_all
 from hone.judge.verdict import Verdict
 from hone.machine.confinement import FULL, Shortfall
 from hone.machine.environment import environment_for
-from hone.records import Build, BuildStatus, Language, Status
+from hone.records import AsPublished, Build, BuildStatus, Language, Status
 from hone.sources.gold import gold_solution
 
 from .conftest import (
@@ -47,6 +47,11 @@ def only(traces):
     return trace
 
 
+PUBLISHED = AsPublished(
+    version="v0", trials=1, solution_ms=1.0, baselines_ms={"torch_eager": 3.0}, solution_wall_ms=1.0
+)
+
+
 class Says:
     """A session that finds this out about every solution."""
 
@@ -55,7 +60,8 @@ class Says:
         self.protocol = QUICK.model_copy(update={"device": device})
 
     def examine(self, _, findings):
-        findings.as_published = self.as_published
+        findings.status_as_published = self.as_published
+        findings.as_published = PUBLISHED
         if self.status is not Status.PASSED:
             raise Verdict(self.status, "it")
 
@@ -80,6 +86,7 @@ def test_kernelbenchs_verdict_stands_beside_ours(monkeypatch, status, found, pub
     case = Case(solution, Build(solution=solution.id, status=BuildStatus.INTERPRETED), item, workload_of(item), None)
     trace = judging.judge_one(case, Says(status, found, "cuda"))
     assert (trace.status, trace.status_as_published) == (status, published)
+    assert (trace.as_published is None) == (Status.PASSED not in (status, published))
     assert judging.judge_one(case, Says(status, found, "cpu")).status_as_published is None
 
 

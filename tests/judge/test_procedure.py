@@ -158,26 +158,26 @@ def test_the_worst_yardstick_of_all_trials_is_recorded():
     ],
 )
 def test_the_published_status_is_by_the_tolerance_alone(as_given, published):
-    assert check(FakeStand(as_given=as_given))[0].as_published is published
+    assert check(FakeStand(as_given=as_given))[0].status_as_published is published
 
 
 def test_other_values_and_held_out_sizes_have_no_part_in_the_published_status():
     findings, verdict = check(FakeStand(sparse=trial(1)))
-    assert (findings.as_published, verdict.status) == (Status.PASSED, Status.WRONG_VALUE)
+    assert (findings.status_as_published, verdict.status) == (Status.PASSED, Status.WRONG_VALUE)
     held_out = check(FakeStand(place="rows = 7"))[0]
-    assert (held_out.as_published, held_out.only_held_out, findings.only_held_out) == (None, True, False)
+    assert (held_out.status_as_published, held_out.only_held_out, findings.only_held_out) == (None, True, False)
 
 
 def test_one_wrong_trial_is_enough_whatever_follows():
     stand = FakeStand()
     answers = iter([trial(0, by_tolerance=1), *[trial()] * 3])
     stand.trial = lambda *_, exact: next(answers)
-    assert check(stand)[0].as_published is Status.WRONG_VALUE
+    assert check(stand)[0].status_as_published is Status.WRONG_VALUE
 
 
 def test_what_is_imprecise_passes_as_published():
     findings, verdict = check(FakeStand(as_given=trial(error=1.0, own_error=0.0)))
-    assert (findings.as_published, verdict.status) == (Status.PASSED, Status.IMPRECISE)
+    assert (findings.status_as_published, verdict.status) == (Status.PASSED, Status.IMPRECISE)
 
 
 # ----------------------------------------------------------------------------------------------- what comes after

@@ -23,9 +23,9 @@ def judged():
     world.add("openai/o4-mini", 1, 2.0)
     world.add("openai/o4-mini", 2, Status.IMPRECISE)
     traces = world.lists["traces"]
-    slow = traces[0].performance.model_copy(update={"as_published": published(2.0, 1.0)})
-    traces[0] = traces[0].model_copy(update={"performance": slow, "status_as_published": Status.PASSED})
-    traces[1] = traces[1].model_copy(update={"status_as_published": Status.PASSED})
+    traces[0] = traces[0].model_copy(update={"as_published": published(2.0, 1.0)})
+    for number in (0, 1):
+        traces[number] = traces[number].model_copy(update={"status_as_published": Status.PASSED})
     return site_run(world.settings, world.records())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from hone.records import ErrorFigures, Performance, Status
+from hone.records import AsPublished, ErrorFigures, Performance, Status
 
 
 @dataclass
@@ -17,8 +17,9 @@ class Findings:
     errors: ErrorFigures | None = None
     performance: Performance | None = None
     profile: str = ""
-    as_published: Status | None = None
+    status_as_published: Status | None = None
     """What KernelBench's rule says of the trials on values as given, whatever stricter ones say."""
+    as_published: AsPublished | None = None
     only_held_out: bool = False
     """Trials have begun, but none at the workload's own sizes yet."""
     remark: str = ""

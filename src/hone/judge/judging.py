@@ -96,13 +96,15 @@ def judge_one(case: Case, session: Session) -> Trace:
     except (MachineError, OSError) as error:
         status, detail = Status.MACHINE_ERROR, str(error)
     status, detail = settled(case.build, case.solution, status, detail)
+    published = _as_published(status, findings) if session.protocol.device == "cuda" else None
     environment = environment_for(session.protocol)
     return Trace(
         solution=case.solution.id,
         definition=case.definition.name,
         workload=case.workload.id,
         status=status,
-        status_as_published=_as_published(status, findings) if session.protocol.device == "cuda" else None,
+        status_as_published=published,
+        as_published=findings.as_published if Status.PASSED in (status, published) else None,
         detail=detail,
         errors=findings.errors,
         performance=with_fallback(findings.performance, case.build, session.protocol)
@@ -125,7 +127,7 @@ def _as_published(status: Status, findings: Findings) -> Status | None:
     """
     if not status.resolved or findings.only_held_out:
         return None
-    return findings.as_published or status
+    return findings.status_as_published or status
 
 
 def trace_key(case: Case, protocol: Protocol, baselines: Sequence[str]) -> str:

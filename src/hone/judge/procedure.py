@@ -106,8 +106,8 @@ class Examination:
     def _note_as_published(self, trial: Trial) -> None:
         """KernelBench's rule: the tolerance alone, without what is added for rounding."""
         wrong = trial.counts.wrong if trial.wrong_by_tolerance is None else trial.wrong_by_tolerance
-        if wrong or self.findings.as_published is None:
-            self.findings.as_published = Status.WRONG_VALUE if wrong else Status.PASSED
+        if wrong or self.findings.status_as_published is None:
+            self.findings.status_as_published = Status.WRONG_VALUE if wrong else Status.PASSED
 
     def _note(self, trial: Trial, place: str) -> None:
         if not trial.guards_hold:

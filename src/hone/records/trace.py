@@ -102,6 +102,10 @@ class AsPublished(Record):
     solution_wall_ms: float
     """Mean per trial by the judge's own clock, host work and waiting included: `solution_ms` cannot be above it."""
 
+    def speedup(self, baseline: str) -> float:
+        """Mean of the baseline over mean of the solution."""
+        return self.baselines_ms[baseline] / self.solution_ms
+
 
 class BaselineTimes(Versioned):
     """Times of a baseline that was timed alone, kept for all solutions of a workload on a kind of GPU."""
@@ -166,8 +170,6 @@ class Performance(Record):
     """Absent on a CPU, where the judge's own clock is the only one."""
     floor_ms: float = 0.0
     """The least that this device can need: compulsory bytes over its bandwidth, or operations over its peak rate."""
-    as_published: AsPublished | None = None
-    """A second clock; absent where the protocol does not ask for it."""
     findings: tuple[Finding, ...] = ()
     """Why the time is shown but earns no speedup."""
 
@@ -266,6 +268,8 @@ class Trace(Versioned):
     status_as_published: Status | None = None
     """By KernelBench's rule alone, from the same judging: its tolerance, on values as given. Absent where nothing was
     found out about that, and on a CPU."""
+    as_published: AsPublished | None = None
+    """A second clock, where the protocol asks for it: of what passes by either rule."""
     detail: str = ""
     """One paragraph: the compiler's first error, the exception, which element was wrong, why it was not judged."""
     errors: ErrorFigures | None = None
@@ -286,7 +290,9 @@ class Trace(Versioned):
         return spent_s(self.phase_s)
 
     @model_validator(mode="after")
-    def _performance_only_when_passed(self) -> Self:
+    def _times_only_when_passed(self) -> Self:
         if self.performance is not None and self.status is not Status.PASSED:
             raise ValueError("performance exists only when the status is passed")
+        if self.as_published is not None and Status.PASSED not in (self.status, self.status_as_published):
+            raise ValueError("as_published exists only for what passes by our rule or by KernelBench's")
         return self

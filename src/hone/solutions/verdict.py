@@ -53,6 +53,10 @@ def verdict_lines(trace: Trace, name: str, confidence: float = 0.95) -> Iterator
         yield from _errors(trace.errors)
     if trace.status_as_published:
         yield f"  as published  {trace.status_as_published} by KernelBench's rule"
+    if published := trace.as_published:
+        for baseline in published.baselines_ms:
+            speedup = f"{published.speedup(baseline):.2f} times {baseline}"
+            yield f"  as published  {speedup} by KernelBench's own loop ({published.version})"
     for finding in trace.performance.findings if trace.performance else ():
         yield f"  finding       {finding}: {FINDINGS[finding]}"
     if trace.performance and trace.performance.findings:
@@ -79,10 +83,6 @@ def _speeds(timed: Performance, confidence: float) -> Iterator[str]:
         interval = "" if math.isnan(low) else f" ({confidence:.0%} interval {low:.2f} to {high:.2f})"
         yield f"  speedup       {timed.speedup(name):.2f} times {name}{interval}"
         yield f"                {own.latency_ms:.4g} ms beside {baseline.latency_ms:.4g} ms, medians"
-    if published := timed.as_published:
-        for name, milliseconds in published.baselines_ms.items():
-            speedup = milliseconds / published.solution_ms
-            yield f"  as published  {speedup:.2f} times {name} by KernelBench's own loop ({published.version})"
 
 
 def _errors(errors: ErrorFigures) -> Iterator[str]:

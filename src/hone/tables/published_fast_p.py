@@ -135,10 +135,9 @@ TABLE = RunTable(
         "Of each model in an archive: the share of a level's problems that it answers correctly (fast_0), and more "
         "than *p* times as fast as PyTorch (fast_p), by KernelBench's rule and clock and by ours. Every problem of the "
         "level is in the denominator, those with a known defect, too; of several answers the first counts. Where "
-        "answers have no verdict or no time, the share is open and the interval says what it can be. What fails our "
-        "rule is not timed, so by KernelBench's rule such a share stays open. `published` is the KernelBench paper's "
-        "number. It is of another GPU. An archive that was chosen from the best answers, such as a leaderboard, is no "
-        "random sample of its models."
+        "answers have no verdict or no time, the share is open and the interval says what it can be. `published` is "
+        "the KernelBench paper's number. It is of another GPU. An archive that was chosen from the best answers, such "
+        "as a leaderboard, is no random sample of its models."
     ),
     category="Judge",
     row=Row,

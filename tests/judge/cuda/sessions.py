@@ -58,7 +58,10 @@ def fake_session(zygote, protocol, baselines, turns=None):
 
 @pytest.fixture
 def session(fake_driver, tmp_path):
-    """Judges bodies of `ModelNew.forward` one after the other, None for the reference; gives the findings of each."""
+    """Judges bodies of `ModelNew.forward` one after the other, None for the reference; gives the findings of each.
+
+    They are in `found`, too, if a verdict ends it.
+    """
     zygotes = []
 
     def judge(*bodies, item=SIGMOID, protocol=PROTOCOL, init="", head=KERNEL):
@@ -66,7 +69,7 @@ def session(fake_driver, tmp_path):
         fake_driver.free_bytes = free_bytes_for(make_device_plan(item, workload, {}), SETS)
         zygotes.append(FakeZygote(fake_driver))
         made = fake_session(zygotes[-1], protocol, ("torch_eager",), judge.turns)
-        found = []
+        judge.found = found = []
         for body in bodies:
             solution = (
                 gold_solution(item)

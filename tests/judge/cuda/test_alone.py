@@ -7,7 +7,7 @@ import pytest
 from hone.config.settings import load
 from hone.core.errors import ConfigError
 from hone.judge.case import Case
-from hone.judge.device.cuda.alone import WARM_UPS, TimedAlone, beside
+from hone.judge.device.cuda.alone import WARM_UPS, TimedAlone, beside, published_beside
 from hone.judge.findings import Findings
 from hone.judge.procedure import usable_baselines
 from hone.judge.verdict import Verdict
@@ -113,21 +113,21 @@ def performance():
     clock = Clock(
         source="events", mode="graph", baseline_modes={"torch_eager": "graph"}, runs_per_sample=1, solution_wall_ms=1.0
     )
-    published = AsPublished(
-        version="v0", trials=1, solution_ms=1.0, baselines_ms={"torch_eager": 3.0}, solution_wall_ms=1.0
-    )
     return Performance(
-        solution=Timing(samples_ms=(1.0,)), baselines={"torch_eager": Timing(samples_ms=(2.0,))}, clock=clock,
-        as_published=published,
-    )  # fmt: skip
+        solution=Timing(samples_ms=(1.0,)), baselines={"torch_eager": Timing(samples_ms=(2.0,))}, clock=clock
+    )
 
 
 def test_they_stand_beside_the_others_in_a_trace():
     timed = BaselineTimes(name=NAME, timing=Timing(samples_ms=(4.0,)), published_ms=6.0)
-    found = beside(performance(), {NAME: timed, OTHER: BaselineTimes(name=OTHER, problem="no compiler")})
+    known = {NAME: timed, OTHER: BaselineTimes(name=OTHER, problem="no compiler")}
+    found = beside(performance(), known)
     assert (found.speedup(NAME), found.speedup("torch_eager")) == (4.0, 2.0)
     assert (found.clock.timed_alone, found.clock.baseline_modes[NAME]) == ((NAME,), "stream")
-    assert found.as_published.baselines_ms == {"torch_eager": 3.0, NAME: 6.0}
+    published = AsPublished(
+        version="v0", trials=1, solution_ms=1.0, baselines_ms={"torch_eager": 3.0}, solution_wall_ms=1.0
+    )
+    assert published_beside(published, known).baselines_ms == {"torch_eager": 3.0, NAME: 6.0}
     assert beside(performance(), {}) == performance()
 
 

@@ -199,11 +199,44 @@ def test_the_reference_as_its_own_solution_is_meant_to_leave_everything_to_pytor
 def test_the_published_loop_stands_beside_the_credit(session, version):
     protocol = PROTOCOL.model_copy(update={"as_published": version})
     for findings in session(RIGHT, "return torch.sigmoid(x)", protocol=protocol):
-        performance, published = findings.performance, findings.performance.as_published
+        performance, published = findings.performance, findings.as_published
         assert performance.clock.mode == "graph"
         assert (published and published.version) == version
         medians = performance.baselines["torch_eager"].latency_ms / performance.solution.latency_ms
         assert performance.speedup("torch_eager") == medians
+
+
+WRITES = "y = torch.sigmoid(x); x.zero_(); return y"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "version", "timed"),
+    [
+        (WRITES, Status.INPUT_CHANGED, "main", True),
+        ("return torch.sigmoid(x) * (1 + 8e-5)", Status.IMPRECISE, "v0", True),
+        (WRITES, Status.INPUT_CHANGED, None, False),
+        ("return x", Status.WRONG_VALUE, "main", False),  # by that rule, too
+    ],
+)
+def test_what_fails_our_rule_alone_is_timed_by_the_published_loop(session, body, status, version, timed):
+    with pytest.raises(Verdict) as caught:
+        session(body, protocol=PROTOCOL.model_copy(update={"as_published": version}))
+    (findings,) = session.found
+    assert (caught.value.status, findings.performance) == (status, None)
+    assert (findings.as_published is not None) == timed
+    if timed:
+        assert findings.as_published.version == version
+        assert findings.as_published.baselines_ms.keys() == {"torch_eager"}
+
+
+def test_a_solution_that_dies_in_the_published_loop_has_failed_as_before(session, monkeypatch):
+    def dies(*_):
+        raise Verdict(Status.RUNTIME_ERROR, "killed")
+
+    monkeypatch.setattr("hone.judge.device.cuda.bench.measure_as_published", dies)
+    with pytest.raises(Verdict) as caught:
+        session(WRITES, protocol=PROTOCOL.model_copy(update={"as_published": "v0"}))
+    assert (caught.value.status, session.found[0].as_published) == (Status.INPUT_CHANGED, None)
 
 
 def test_no_solutions_code_is_there_when_the_published_loop_times_baselines(session, monkeypatch):

@@ -11,7 +11,7 @@ from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.protocols.kernelbench import baseline_as_published
 from hone.judge.verdict import Verdict
 from hone.machine.environment import environment_for
-from hone.records import TIMED_ALONE, BaselineTimes, Performance, Protocol, Timing, digest
+from hone.records import TIMED_ALONE, AsPublished, BaselineTimes, Performance, Protocol, Timing, digest
 
 WARM_UPS = 3
 """A graph of PyTorch's own needs one run to warm up and one to be recorded."""
@@ -93,9 +93,11 @@ def beside(performance: Performance, alone: Mapping[str, BaselineTimes]) -> Perf
             "baseline_modes": performance.clock.baseline_modes | dict.fromkeys(known, "stream"),
         }
     )
-    published = performance.as_published
-    if published is not None:
-        more = {name: item.published_ms for name, item in known.items() if item.published_ms is not None}
-        published = published.model_copy(update={"baselines_ms": published.baselines_ms | more})
     baselines = performance.baselines | {name: item.timing for name, item in known.items()}
-    return performance.model_copy(update={"baselines": baselines, "clock": clock, "as_published": published})
+    return performance.model_copy(update={"baselines": baselines, "clock": clock})
+
+
+def published_beside(published: AsPublished, alone: Mapping[str, BaselineTimes]) -> AsPublished:
+    """KernelBench's times with those of these baselines, too."""
+    more = {name: item.published_ms for name, item in alone.items() if item.published_ms is not None}
+    return published.model_copy(update={"baselines_ms": published.baselines_ms | more})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,7 +13,7 @@ from hone.core.errors import on_failure
 from hone.core.scratch import ScratchFolder
 from hone.judge.baselines import BesideError
 from hone.judge.case import Case
-from hone.judge.device.cuda.alone import beside
+from hone.judge.device.cuda.alone import beside, published_beside
 from hone.judge.device.cuda.kept import Kept
 from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.reference import DeviceReference
@@ -31,7 +31,7 @@ from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.machine.confinement import Shortfall
 from hone.machine.gpus import Gpu, seats, shared_gpu, visible_gpus
 from hone.machine.turns import Turns
-from hone.records import WAITING, AsPublished, Language, Mode, Protocol, Status
+from hone.records import WAITING, Language, Mode, Protocol, Status
 from hone.screen.kernels import kind_of_kernel
 from hone.sources.gold import gold_solution
 
@@ -221,7 +221,13 @@ class CudaBench:
             with findings.phase("load"):
                 subject.load(reference.plan)
             trials = DeviceTrials(reference, subject, findings)
-            Examination(trials, protocol, findings, figures).check(trial_count(reference.plan, protocol))
+            try:
+                Examination(trials, protocol, findings, figures).check(trial_count(reference.plan, protocol))
+            except Verdict:
+                if protocol.timing and not held_out and findings.status_as_published is Status.PASSED:
+                    with suppress(Verdict), self._turns.quiet():
+                        self._take_published_times(case, subject, reference, findings, trials.scalars)
+                raise
             if held_out:
                 return
             if protocol.timing:
@@ -256,13 +262,8 @@ class CudaBench:
         self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, scalars: Scalars,
         modes: Sequence[Mode],
     ) -> None:  # fmt: skip
-        with findings.phase("baselines"):
-            kernels = self.kept.kernels
-            usable = usable_baselines(case, self._baselines, reference, kernels, findings)
-            findings.remark_also(self.kept.by_reference)
-            for item in self.kept.alone.values():
-                findings.remark_also(item.problem)
-        published = self._as_published(case, subject, reference, findings, scalars, usable)
+        usable = self._take_published_times(case, subject, reference, findings, scalars)
+        kernels = self.kept.kernels
         with findings.phase("timing"):
             stand = functools.partial(
                 DeviceTiming, reference, subject, self.protocol, scalars, kernels.ready, modes, gpu=self.gpu
@@ -270,25 +271,33 @@ class CudaBench:
             performance = take_times(stand, usable, kernels, self.protocol, findings)
         assert performance.clock is not None
         clock = performance.clock.model_copy(update={"attempts": self._attempts})
-        performance = performance.model_copy(update={"as_published": published, "clock": clock})
-        findings.performance = beside(performance, self.kept.alone)
+        findings.performance = beside(performance.model_copy(update={"clock": clock}), self.kept.alone)
 
-    def _as_published(
-        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, scalars: Scalars,
-        usable: Sequence[str],
-    ) -> AsPublished | None:  # fmt: skip
-        """Before anything is captured; existing kernels have no part in it."""
-        version = self.protocol.as_published
-        if version is None:
-            return None
+    def _take_published_times(
+        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, scalars: Scalars
+    ) -> list[str]:
+        """By KernelBench's clock, before anything is captured; existing kernels have no part in it.
+
+        What baselines there are is found out before: their names.
+        """
+        with findings.phase("baselines"):
+            usable = usable_baselines(case, self._baselines, reference, self.kept.kernels, findings)
+            findings.remark_also(self.kept.by_reference)
+            for item in self.kept.alone.values():
+                findings.remark_also(item.problem)
+        findings.as_published = None
+        if (version := self.protocol.as_published) is None:
+            return usable
         with findings.phase("as_published"):
             names = [name for name in usable if name not in case.kernels]
             try:
-                return measure_as_published(reference, subject, scalars, names, version)
+                published = measure_as_published(reference, subject, scalars, names, version)
             except Verdict:
                 if subject.alive and reference.alive:  # a clock for comparison decides no verdict
-                    return None
+                    return usable
                 raise
+        findings.as_published = published_beside(published, self.kept.alone)
+        return usable
 
     def _note_doubts(self, case: Case, findings: Findings) -> None:
         """What else makes the time of a correct solution doubtful under the rule `hone`."""
