@@ -138,7 +138,8 @@ class Clock(Record):
     refused: dict[Mode, str] = Field(default_factory=dict)
     """Modes that the solution cannot be timed in -> why."""
     attempts: int = 1
-    """So often times were taken, each time in fresh processes: again where most samples lay far above the fastest."""
+    """So often times were taken, each time in fresh processes: again where most samples lay far above the fastest, or
+    much was charged."""
     runs_per_sample: int
     """Runs of a batch, each on inputs and outputs at addresses of their own."""
     solution_wall_ms: float

@@ -7,8 +7,9 @@ import pytest
 from hone.judge.child.cuda.candidate import CandidateHost
 from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.child.cuda.yardsticks import Yardsticks
-from hone.judge.device.cuda import timing
-from hone.judge.device.cuda.bench import CudaBench
+from hone.judge.device.cuda import bench, timing
+from hone.judge.device.cuda.bench import MUCH_CHARGED, CudaBench
+from hone.judge.device.cuda.timing import DeviceTiming
 from hone.judge.device.cuda.ways import BROKEN_BY_CAPTURES
 from hone.judge.verdict import Verdict
 from hone.records import Status
@@ -124,6 +125,31 @@ def test_times_of_two_kinds_are_taken_once_more_in_fresh_processes(session, slow
     assert (findings.performance.clock.attempts, findings.performance.findings) == (attempts, found)
     for role in ("cuda_candidate", "cuda_reference"):
         assert session.roles().count(role) == attempts
+
+
+@pytest.mark.parametrize(
+    ("charges", "attempts"),
+    [
+        ([0.05], 1),
+        ([0.5, 0.0], 2),  # a fault of the first process
+        ([0.5, 0.5], 2),  # hidden work
+    ],
+)
+def test_what_is_charged_much_is_timed_once_more_and_the_second_times_count(session, monkeypatch, charges, attempts):
+    take, left = DeviceTiming.performance, list(charges)
+
+    def charged(stand):
+        found = take(stand)
+        clock = found.clock.model_copy(update={"charged_ms": left.pop(0) * found.solution.latency_ms})
+        return found.model_copy(update={"clock": clock})
+
+    monkeypatch.setattr(DeviceTiming, "performance", charged)
+    monkeypatch.setattr(bench, "MUCH_CHARGED", MUCH_CHARGED)
+    (findings,) = session(RIGHT)
+    clock = findings.performance.clock
+    assert (left, clock.attempts) == ([], attempts)
+    assert clock.charged_ms == pytest.approx(charges[-1] * findings.performance.solution.latency_ms)
+    assert session.roles().count("cuda_candidate") == session.roles().count("cuda_reference") == attempts
 
 
 def test_the_next_solutions_times_are_first_ones_again(session, slow):

@@ -31,7 +31,7 @@ from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.machine.confinement import Shortfall
 from hone.machine.gpus import Gpu, seats, shared_gpu, visible_gpus
 from hone.machine.turns import Turns
-from hone.records import WAITING, Language, Mode, Protocol, Status
+from hone.records import WAITING, Language, Mode, Performance, Protocol, Status
 from hone.screen.kernels import kind_of_kernel
 from hone.sources.gold import gold_solution
 
@@ -40,6 +40,8 @@ LARGE = 4
 COMPILING_RUNS = 3
 BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)
 """What trying to capture a solution may bring about: judged again in a process where nothing is captured."""
+MUCH_CHARGED = 0.1
+"""Of the solution's time."""
 ANY_RULE = ("below_floor", "slow_times")
 VARIABLES = {
     "CUDA_CACHE_DISABLE": "1",
@@ -101,9 +103,8 @@ class CudaBench:
         with ScratchFolder("triton") as folder:
             scratch = Path(folder) if compiles_when_run(case.solution) else None
             self._judge_in_turns(case, findings, scratch)
-            if self._slow(findings):
-                # Some processes have a second, slower kind of times: once more, in fresh ones of all sides.
-                self._judge_again(case, findings, scratch)
+            if _doubtful(findings.performance):
+                self._judge_again(case, findings, scratch)  # in fresh processes of all sides
 
     def _judge_in_turns(self, case: Case, findings: Findings, scratch: Path | None) -> None:
         """While others work, too; alone where that takes much memory, or too much after all."""
@@ -143,10 +144,6 @@ class CudaBench:
             findings.performance = first
         finally:
             self._attempts = 1
-
-    @staticmethod
-    def _slow(findings: Findings) -> bool:
-        return findings.performance is not None and "slow_times" in findings.performance.findings
 
     def _judge_sizes(self, case: Case, findings: Findings, scratch: Path | None) -> None:
         figures = Figures()
@@ -355,6 +352,17 @@ class CudaBench:
         """The GPU that is held."""
         assert self._gpu is not None
         return self._gpu
+
+
+def _doubtful(performance: Performance | None) -> bool:
+    """Whether times may be those of a disturbed process: of two kinds, or with much charged.
+
+    Work that a solution hides is charged in the next process, too.
+    """
+    if performance is None or performance.clock is None:
+        return False
+    much = performance.clock.charged_ms > MUCH_CHARGED * performance.solution.latency_ms
+    return much or "slow_times" in performance.findings
 
 
 def _without_kernel(case: Case) -> bool:
