@@ -49,7 +49,7 @@ report: demo
 EVIL := tests/evil/gpu
 STUDY = $(BIN)/python -m studies $(1) --config config/h200.yaml
 h200: .venv/.installed
-	$(SNAKEMAKE) --resources llm=1 gpu=4 --configfile config/h200.yaml
+	$(SNAKEMAKE) --resources llm=1 gpu=8 --configfile config/h200.yaml
 	$(call STUDY,containment) --good '$(EVIL)/honest_*.cu' $(foreach file,$(shell cat $(EVIL)/containment.txt),--bad $(EVIL)/$(file))
 	$(call STUDY,profiler) $(EVIL)/honest_relu_*.cu $(EVIL)/honest_row_sum_*.cu
 	$(call STUDY,kills) --times 20 $(EVIL)/honest_row_sum_warp.cu $(EVIL)/honest_scale_float4.cu $(EVIL)/zeros.cu
