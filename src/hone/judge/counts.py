@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hone.judge.device.cpu.arena import Bytes, same_bytes
 from hone.records import ErrorFigures, Tolerance
-from hone.records.layout import FLOATING, Slot
+from hone.records.layout import FLOATING, ITEM_BYTES, Slot
 
 CHUNK = 1 << 20
 """Elements that are compared at a time, to bound the memory of the comparison."""
@@ -65,7 +65,7 @@ class Tally(Counts):
         NaN must stand where NaN is expected and nowhere else, infinities likewise with their sign. Integers and
         booleans must be equal.
         """
-        count = len(expected) // _item_bytes(slot)
+        count = len(expected) // ITEM_BYTES[slot.dtype]
         self.elements += count
         if same_bytes(expected, got):
             return
@@ -99,20 +99,6 @@ class Tally(Counts):
         index = ", ".join(str(int(part)) for part in np.unravel_index(flat, slot.shape)) if slot.shape else ""
         expected, got = _numbers(want[at : at + 1], slot.dtype)[0], _numbers(have[at : at + 1], slot.dtype)[0]
         self.first_wrong = f"{slot.name}[{index}] is {got:.9g}, expected {expected:.9g}"
-
-
-def tally_outputs(
-    tally: Tally, slots: Sequence[Slot], expected: Sequence[Bytes], got: Sequence[Bytes], tolerance: Tolerance
-) -> bool:
-    """Add all outputs of one run to the tally; whether this run was right."""
-    before = tally.wrong
-    for slot, want, have in zip(slots, expected, got, strict=True):
-        tally.add(slot, want, have, tolerance)
-    return tally.wrong == before
-
-
-def _item_bytes(slot: Slot) -> int:
-    return 2 if slot.dtype == "bfloat16" else np.dtype(slot.dtype).itemsize
 
 
 def _typed(raw: Bytes, dtype: str) -> npt.NDArray[np.generic]:

@@ -34,11 +34,6 @@ class Plan:
     """The reference's inputs are the pristine ones."""
 
     @property
-    def order(self) -> list[str]:
-        """Names of forward's arguments."""
-        return [argument.name for argument in self.definition.inputs]
-
-    @property
     def in_place(self) -> list[Slot]:
         """The inputs that are results too."""
         return in_place_slots(self.definition, self.inputs)

@@ -82,7 +82,7 @@ class Runner:
 
     def greet(self) -> None:
         """Wait until it is confined and ready; nothing foreign has run in it so far, so its word is taken."""
-        hello = self._receive(SPAWN_TIMEOUT_S, SMALL_BYTES)
+        hello = self.finish(SPAWN_TIMEOUT_S)
         self._pid, self.confinement = int(hello["pid"]), tuple(hello["confinement"])
         self._process = os.pidfd_open(self._pid)
 
@@ -100,7 +100,10 @@ class Runner:
 
     def finish(self, timeout_s: float, limit: int = SMALL_BYTES) -> dict[str, Any]:
         """The answer to the message that `begin` sent."""
-        return self._receive(timeout_s, limit)
+        try:
+            return self._channel.receive(timeout_s, limit)
+        except WireError as error:
+            raise self._translate(error) from None
 
     def take_descriptors(self, count: int, timeout_s: float) -> list[int]:
         """Ask for its open files: `hand_over`. The caller closes them."""
@@ -133,7 +136,7 @@ class Runner:
         self.thaw()
         started_ns = time.perf_counter_ns()
         self._send(question, timeout_s)
-        answer = self._receive(timeout_s, SMALL_BYTES)
+        answer = self.finish(timeout_s)
         elapsed_ns = time.perf_counter_ns() - started_ns
         if answer.get("done") != nonce and not isinstance(answer.get("error"), dict):
             raise RunnerForgedError("its answer does not belong to the question")
@@ -203,12 +206,6 @@ class Runner:
     def _send(self, message: Mapping[str, Any], timeout_s: float) -> None:
         try:
             self._channel.send(message, timeout_s)
-        except WireError as error:
-            raise self._translate(error) from None
-
-    def _receive(self, timeout_s: float, limit: int) -> dict[str, Any]:
-        try:
-            return self._channel.receive(timeout_s, limit)
         except WireError as error:
             raise self._translate(error) from None
 

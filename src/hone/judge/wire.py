@@ -131,10 +131,6 @@ class Channel:
         """Close this end."""
         self._socket.close()
 
-    def fileno(self) -> int:
-        """The socket's descriptor."""
-        return self._socket.fileno()
-
     def _take(self, count: int, deadline: float | None) -> bytes:
         while len(self._received) < count:
             left = None if deadline is None else deadline - time.monotonic()

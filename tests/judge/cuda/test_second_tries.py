@@ -128,19 +128,21 @@ def test_times_of_two_kinds_are_taken_once_more_in_fresh_processes(session, slow
 
 
 @pytest.mark.parametrize(
-    ("charges", "attempts"),
+    ("mode", "charges", "attempts"),
     [
-        ([0.05], 1),
-        ([0.5, 0.0], 2),  # a fault of the first process
-        ([0.5, 0.5], 2),  # hidden work
+        ("graph", [0.05], 1),
+        ("graph", [0.5, 0.0], 2),  # a fault of the first process
+        ("queued", [0.5, 0.5], 2),  # hidden work
+        ("stream", [0.5], 1),  # the host's noise
     ],
 )
-def test_what_is_charged_much_is_timed_once_more_and_the_second_times_count(session, monkeypatch, charges, attempts):
+def test_much_charged_is_timed_once_more_and_the_second_times_count(session, monkeypatch, mode, charges, attempts):
     take, left = DeviceTiming.performance, list(charges)
 
     def charged(stand):
         found = take(stand)
-        clock = found.clock.model_copy(update={"charged_ms": left.pop(0) * found.solution.latency_ms})
+        share = left.pop(0)
+        clock = found.clock.model_copy(update={"mode": mode, "charged_ms": share * found.solution.latency_ms})
         return found.model_copy(update={"clock": clock})
 
     monkeypatch.setattr(DeviceTiming, "performance", charged)

@@ -26,7 +26,7 @@ class ReferenceHost(ReferenceChecks):
 
     def _refresh(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """New inputs for some sets, hidden until `reveal`; poisoned outputs; the plain numbers, one mapping a set."""
-        self._returned, self._expected, self._yardstick = [], [], None
+        self._expected, self._yardstick = [], None
         self._seed = message["forward_seed"]
         self._count = count = message["sets"]
         self._scalars = self._fill_hidden(0, count, message["seed"], message["distribution"])
@@ -107,7 +107,6 @@ class ReferenceHost(ReferenceChecks):
         return {"wall_ms": (time.perf_counter() - started) * 1e3}
 
     def _batch(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        self._returned = []
         seed_all(self._seed)
         name = message["baseline"]
         if message["mode"] == "graph":
@@ -126,7 +125,6 @@ class ReferenceHost(ReferenceChecks):
     def _capture(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Make a graph of a batch, and say whether its steps are a `chain`."""
         name = message["baseline"]
-        self._returned = []
         self._graphs.pop(name, None)
         seed_all(self._seed)
         with captured_graph() as graph:
@@ -178,12 +176,10 @@ class ReferenceHost(ReferenceChecks):
         return self._clock.collect()
 
     def _as_published(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        self._returned = []
         call = functools.partial(self._models[message["baseline"]], *self._arguments[0])
         return {"device_ms": self._clock.published_ms(call, message["trials"], flush=message["flush"])}
 
     def _spans(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        self._returned = []
         model = self._models[message["baseline"]]
         runs: list[Callable[[], object]] = [functools.partial(model, *items) for items in self._arguments]
         answer: dict[str, Any] = self._clock.busy_ms(runs)

@@ -64,7 +64,6 @@ class ReferenceBase:
         """In shared memory: of solutions, then of each existing kernel."""
         self._expected: list[torch.Tensor] = []
         self._exact_model: Any = None
-        self._returned: list[Any] = []
         self._arguments: list[list[Any]] = []
         self._written: list[str] = []
         self._strides: list[list[int]] = []

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hone.judge.baselines import blamed_on
-from hone.judge.counts import Counts, Tally, tally_outputs
+from hone.judge.counts import Tally
 from hone.judge.device.cpu.reference import Reference
 from hone.judge.device.cpu.side import Subject
 from hone.judge.findings import Findings
@@ -80,13 +80,11 @@ class CpuStand:
 
     def _compared(self, written: list[str]) -> Trial:
         """What lies in the arenas; the subject is stopped."""
-        trial = Trial(guards_hold=self._subject.guards_hold(), changed=self._subject.changed(self._reference, written))
         tally, plan = Tally(), self._reference.plan
-        tally_outputs(tally, plan.results, self._reference.expected(), self._subject.got(), plan.workload.tolerance)
-        counts = Counts()
-        counts.merge(tally.message())
-        trial.counts = counts
-        return trial
+        for slot, want, got in zip(plan.results, self._reference.expected(), self._subject.got(), strict=True):
+            tally.add(slot, want, got, plan.workload.tolerance)
+        changed = self._subject.changed(self._reference, written)
+        return Trial(counts=tally, guards_hold=self._subject.guards_hold(), changed=changed)
 
     # --------------------------------------------------------------------------------------------- timing
 

@@ -357,11 +357,12 @@ class CudaBench:
 def _doubtful(performance: Performance | None) -> bool:
     """Whether times may be those of a disturbed process: of two kinds, or with much charged.
 
-    Work that a solution hides is charged in the next process, too.
+    Work that a solution hides is charged in the next process, too. In the stream the host's noise is: in any process.
     """
     if performance is None or performance.clock is None:
         return False
-    much = performance.clock.charged_ms > MUCH_CHARGED * performance.solution.latency_ms
+    clock = performance.clock
+    much = clock.mode != "stream" and clock.charged_ms > MUCH_CHARGED * performance.solution.latency_ms
     return much or "slow_times" in performance.findings
 
 

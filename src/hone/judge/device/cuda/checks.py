@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -110,7 +111,7 @@ def rounding_slack(expected: torch.Tensor, exact: torch.Tensor) -> float:
         part = slice(start, start + CHUNK)
         squares += float((wants[part].double() - exacts[part].double()).square().sum())
     rms = (squares / max(wants.numel(), 1)) ** 0.5
-    return ROUNDING_SLACK * rms if _finite(rms) else 0.0
+    return ROUNDING_SLACK * rms if math.isfinite(rms) else 0.0
 
 
 def _shown(value: torch.Tensor) -> str:
@@ -131,13 +132,9 @@ def _distance(got: torch.Tensor, exact: torch.Tensor) -> float | None:
         want = theirs[start : start + CHUNK].double()
         off += float((mine[start : start + CHUNK].double() - want).square().sum())
         size += float(want.square().sum())
-    if not size or not _finite(size):
+    if not size or not math.isfinite(size):
         return None
-    return float((off / size) ** 0.5) if _finite(off) else float("inf")
-
-
-def _finite(value: float) -> bool:
-    return value - value == 0.0
+    return float((off / size) ** 0.5) if math.isfinite(off) else float("inf")
 
 
 def scale_of(tensor: torch.Tensor) -> float:
@@ -145,7 +142,7 @@ def scale_of(tensor: torch.Tensor) -> float:
     if not tensor.is_floating_point() or not tensor.numel():
         return 1.0
     rms = float(tensor.float().square().mean().sqrt())
-    return max(1.0, rms) if _finite(rms) else 1.0
+    return max(1.0, rms) if math.isfinite(rms) else 1.0
 
 
 def changed_inputs(pristine: Mapping[str, torch.Tensor], now: Mapping[str, torch.Tensor]) -> list[str]:

@@ -76,7 +76,7 @@ def synchronize() -> None:
 def allocate(nbytes: int) -> tuple[int, int]:
     """(address, file descriptor) of new device memory that another process can map; the descriptor is the caller's."""
     handle, descriptor = c_void_p(), c_int()
-    properties = _properties()
+    properties = _Properties(PINNED, FILE_DESCRIPTOR, _Location(DEVICE, 0), None, _Flags())
     call("cuMemCreate", byref(handle), c_size_t(nbytes), byref(properties), ctypes.c_ulonglong(0))
     call("cuMemExportToShareableHandle", byref(descriptor), handle, c_int(FILE_DESCRIPTOR), ctypes.c_ulonglong(0))
     return _map(handle, nbytes, READ_WRITE), descriptor.value
@@ -110,10 +110,6 @@ def _map(handle: c_void_p, nbytes: int, access: int) -> int:
     call("cuMemSetAccess", address, c_size_t(nbytes), byref(rights), c_size_t(1))
     call("cuMemRelease", handle)
     return address.value or 0
-
-
-def _properties() -> _Properties:
-    return _Properties(PINNED, FILE_DESCRIPTOR, _Location(DEVICE, 0), None, _Flags())
 
 
 # -------------------------------------------------------------------------------- streams, events, graphs

@@ -41,11 +41,6 @@ class DevicePlan:
     """These are further sizes of the definition's own, at which a solution is not timed."""
 
     @property
-    def order(self) -> list[str]:
-        """Names of forward's arguments."""
-        return [argument.name for argument in self.definition.inputs]
-
-    @property
     def results(self) -> list[Slot]:
         """All that is compared: the outputs, then the inputs that are written in place."""
         return [*self.outputs.slots, *in_place_slots(self.definition, self.inputs)]
