@@ -8,7 +8,7 @@ import pytest
 
 from tests.workflow.conftest import ROOT
 
-LOOKS = ("--summary", "--detailed-summary", "--dag", "--rulegraph", "--filegraph", "-n", "--list", "--lint")
+LOOKS = ("--summary", "--rulegraph", "-n", "--lint")  # --list has a test of its own
 TRAININGS = """
 graphs:
   communities: {kind: synthetic, nodes: 100, classes: 2}

@@ -57,7 +57,7 @@ def test_of_the_loss_counts_what_the_step_waits_for(joined, step_us, all_reduce_
     assert found[1] == [60, 0, 0, 0]
 
 
-@pytest.mark.parametrize("group", [1, 4, 16])
+@pytest.mark.parametrize("group", [1, 16])
 def test_a_watched_epoch_trains_as_any_other_and_its_moments_are_in_order(kernels, device_graph, group):
     usual, made = Made(kernels, device_graph), Made(kernels, device_graph)
     expected, loop = usual.loop(group=group), made.loop(group=group)

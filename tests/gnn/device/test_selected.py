@@ -95,7 +95,7 @@ def builtin(work, rounded_graph, compiled, tmp_path_factory):
     return figures(run(work, rounded_graph, compiled, tmp_path_factory.mktemp("builtin")))
 
 
-@pytest.mark.parametrize("names", [NAMES, *((name,) for name in NAMES)], ids="+".join)
+@pytest.mark.parametrize("names", [NAMES, NAMES[-1:]], ids="+".join)
 def test_the_builtins_own_source_as_a_selected_kernel_gives_the_same_bits(
     names, work, builtin, rounded_graph, compiled, objects, tmp_path, monkeypatch
 ):
