@@ -233,8 +233,9 @@ def test_a_solution_of_the_results_is_judged_by_its_id(hone, definition, tmp_pat
     write_records(Path("results/config/solutions/e/m/turn0/000.jsonl"), [solution])
     status, out, err = hone("judge", solution.id[:12], "--config", config(tmp_path), "--again", "--json")
     assert (status, json.loads(out)["solution"]) == (1, solution.id), err
-    assert "no solution in results has this id" in hone("judge", "0123456789ab")[2]
-    assert "neither a file nor the id of a solution" in hone("judge", "kernel.cu")[2]
+    err = hone("judge", "0123456789ab", "kernel.cu", "--config", config(tmp_path))[2]
+    assert "no solution in results has this id" in err
+    assert "neither a file nor the id of a solution" in err
 
 
 def test_several_kernels_have_a_verdict_each_in_their_order(hone, definition, tmp_path):
@@ -249,14 +250,32 @@ def test_several_kernels_have_a_verdict_each_in_their_order(hone, definition, tm
     assert out.count(known.name) == 2
 
 
+def test_what_cannot_be_judged_is_said_and_the_others_have_their_verdicts(hone, definition, tmp_path):
+    known = definition.model_copy(update={"name": "miniature/level1/1_Bias", "source": "miniature"})
+    write_records(Path("results/config/definitions/miniature/level1.jsonl"), [known])
+    for name, text in {
+        "good.cu": f"// definition: {known.name}\nno C++\n", "empty.cu": "\n",
+        "typo.cu": "// definition: miniature/level1/1_Bais\n",
+    }.items():  # fmt: skip
+        Path(name).write_text(text)
+    Path("folder.cu").mkdir()
+    given = ("empty.cu", "typo.cu", "good.cu", "folder.cu", "--config", config(tmp_path))
+    status, out, err = hone("judge", *given)
+    assert status == 1
+    assert out.startswith("good.cu: ")
+    assert "empty.cu: the file is empty" in err
+    assert "typo.cu: results/config/definitions: no definition 'miniature/level1/1_Bais'; did you mean" in err
+    assert "folder.cu: is a folder" in err
+
+
 def test_a_file_may_name_its_own_definition(hone, tmp_path):
     Path("kernel.cu").write_text("// definition: miniature/level1/99_None\n")
     err = hone("judge", "kernel.cu", "--config", path := config(tmp_path))[2]
-    assert "results/config/definitions: no definition 'miniature/level1/99_None'" in err
+    assert "kernel.cu: results/config/definitions: no definition 'miniature/level1/99_None'" in err
     assert f"`snakemake definitions --cores 2 --configfile {path}`" in err
     Path("kernel.cu").write_text("// definition: mine/level1/1_Tanh\n")
     err = hone("judge", "kernel.cu", "--config", path)[2]
-    assert f"{path}: the config has no source 'mine'" in err
+    assert f"{path}: kernel.cu is for the source 'mine', which the config does not have" in err
     assert "remedy: name the config that has it with --config" in err
     Path("kernel.cu").write_text("// nothing\n")
     assert "give --definition, or a comment" in hone("judge", "kernel.cu", "--config", config(tmp_path))[2]

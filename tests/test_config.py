@@ -69,6 +69,21 @@ def test_schema_accepts_the_committed_configs(path):
         (minimal(jugde={"name": "x"}), ["jugde", "unknown key", "did you mean 'judge'"]),
         (minimal(judge={"name": "x", "treads": 2}), ["judge.treads", "did you mean 'threads'"]),
         (minimal(judge={"name": "x", "threads": "many"}), ["judge.threads", "integer", "'many'"]),
+        (minimal(sources={"mini": {"kind": "local", "path": "p", "levels": {1: -8}}}), ["levels.1", "-8"]),
+        (
+            minimal(
+                sources={
+                    "mini": {
+                        "kind": "local",
+                        "path": "p",
+                        "levels": {1: 8},
+                        "tolerance": {"atol": -1, "rtol": 0},
+                    }
+                }
+            ),
+            ["tolerance.atol", "-1"],
+        ),
+        (training(fanouts=[10, -5]), ["fanouts.1", "-5"]),
         (experiment(method="one_shoot"), ["experiments.one.method", "one_shot", "'one_shoot'"]),
         (experiment(source="minni"), ["experiments.one.source", "'minni'", "did you mean 'mini'"]),
         (experiment(levels=[3]), ["experiments.one.levels", "3", "[1, 2]"]),

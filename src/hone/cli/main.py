@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -220,26 +221,33 @@ def judge(
     again: Annotated[bool, typer.Option("--again", help="Judge also what has been judged before.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the traces, a line of JSON each.")] = False,
 ) -> None:
-    """Build and judge kernels, and print a verdict for each.
+    """Build and judge kernels, and print a verdict for each. What cannot be judged is said, and the others go on.
 
     The exit status is 0 if all of them pass.
     """
     from hone.config.settings import read
-    from hone.solutions.by_hand import find_solution, judge_solutions, read_solution
+    from hone.core.errors import ConfigError
+    from hone.records import Solution
+    from hone.solutions.by_hand import judge_solutions, named_solution
     from hone.solutions.verdict import verdict_lines
 
-    known = [
-        read_solution(Path(name), definition) if definition or Path(name).exists() else find_solution(name)
-        for name in kernels
-    ]
-    settings = read(config)
-    traces = judge_solutions(known, config, again=again)
-    for name, trace in zip(kernels, traces, strict=True):
+    settings, begun = read(config), datetime.now(UTC).isoformat(timespec="seconds")
+    known: dict[str, Solution] = {}
+    for name in kernels:
+        try:
+            known[name] = named_solution(name, definition, config)
+        except ConfigError as error:
+            typer.echo(f"error: {error}", err=True)
+    traces = judge_solutions(list(known.values()), config, again=again) if known else []
+    for name, trace in zip(known, traces, strict=True):
         if json:
             typer.echo(trace.model_dump_json())
-        else:
-            typer.echo("\n".join(verdict_lines(trace, name, settings.analysis.confidence)))
-    raise typer.Exit(0 if all(trace.status.value == "passed" for trace in traces) else 1)
+            continue
+        typer.echo("\n".join(verdict_lines(trace, name, settings.analysis.confidence)))
+        if trace.judged_at < begun:
+            typer.echo("                from the store: --again takes new times")
+    passed = [trace for trace in traces if trace.status.value == "passed"]
+    raise typer.Exit(0 if len(passed) == len(set(kernels)) else 1)
 
 
 @app.command(rich_help_panel=JUDGE)

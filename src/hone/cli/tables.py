@@ -14,7 +14,7 @@ def tables(
     config: ConfigFile = DEFAULT_CONFIG,
     output: Annotated[Path, typer.Option(callback=in_run, help="The folder to write.")] = RUN / "so_far",
 ) -> None:
-    """Write tables, figures and explorer of what a run has so far, say when a GPU has to be given back.
+    """Write tables, figures and explorer of what a run has so far, for example when a GPU has to be given back.
 
     The pipeline writes those of whole runs by itself. A verdict counts once its batch is judged.
     """
@@ -32,7 +32,7 @@ def tables(
     there = {kind: [path for path in map(Path, paths) if path.exists()] for kind, paths in files.items()}
     if not there["traces"] and not there["trainings"] and not there["evaluations"]:
         raise RecordError(
-            "no verdict and no training yet", where=str(folder), remedy=f"snakemake --configfile {config}"
+            "no verdict and no training yet", where=str(folder), remedy=f"snakemake --cores 2 --configfile {config}"
         )
     for kind, paths in files.items():
         if len(there[kind]) < len(paths):

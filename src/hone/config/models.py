@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from hone.config.section import Section
 
 GNNModel = Literal["sage", "gat", "gin", "sage_ri"]
-Fanouts = tuple[int, ...]
+Fanouts = tuple[Annotated[int, Field(ge=-1)], ...]
 """From the seeds outwards; -1 takes every neighbour."""
 
 

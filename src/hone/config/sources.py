@@ -15,7 +15,7 @@ class LocalSource(Section):
 
     kind: Literal["local"]
     path: str
-    levels: dict[int, int] = Field(min_length=1)
+    levels: dict[int, Annotated[int, Field(ge=1)]] = Field(min_length=1)
     """Level -> highest problem number; what is found is checked against it."""
     tolerance: Tolerance = Tolerance(atol=1e-4, rtol=1e-4)
 
@@ -27,7 +27,7 @@ class KernelBenchSource(Section):
     url: str
     """Anything that `git clone` takes: an https address or the path of a bare repository."""
     commit: str = Field(pattern=r"^[0-9a-f]{40}$")
-    levels: dict[int, int] = Field(min_length=1)
+    levels: dict[int, Annotated[int, Field(ge=1)]] = Field(min_length=1)
     """Level -> number of problems; what is found is checked against it."""
     tolerance: Tolerance = Tolerance(atol=1e-2, rtol=1e-2)
     """1e-2 is the paper's (branch v0, v0.1); the repository's main uses 1e-4 for fp32."""
@@ -73,7 +73,7 @@ class KernelsSource(Section):
     kind: Literal["kernels"]
     path: str
     """Folder of the YAML files."""
-    levels: dict[int, int] = Field(min_length=1)
+    levels: dict[int, Annotated[int, Field(ge=1)]] = Field(min_length=1)
     """`{1: n}`: a folder is one level, with n kernels; what is found is checked against it."""
     packages: dict[str, Package] = Field(min_length=1)
     """Name that the entries use -> where its headers come from."""

@@ -165,8 +165,8 @@ class UnsupportedProblem(Versioned):
 class Tolerance(Record):
     """An element is right when |got - expected| <= atol + rtol * |expected|."""
 
-    atol: float
-    rtol: float
+    atol: float = Field(ge=0)
+    rtol: float = Field(ge=0)
 
 
 class Workload(Versioned):

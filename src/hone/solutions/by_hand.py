@@ -21,16 +21,27 @@ LEAST_ID = 8
 def judge_solutions(solutions: Sequence[Solution], config: Path, *, again: bool = False) -> list[Trace]:
     """Build and judge with the config's protocol: one trace each; `again`: also known ones. Raises ConfigError."""
     settings, folder = read(config), run_folder(config) / "definitions"
-    for source in sorted({item.definition.partition("/")[0] for item in solutions}):
-        if source not in settings.sources:
-            problem = f"the config has no source '{source}'{closest(source, settings.sources)}"
-            raise ConfigError(problem, where=str(config), remedy="name the config that has it with --config")
     definitions = {item.definition: find_definition(item.definition, folder, config) for item in solutions}
     bench, store = Bench(settings, definitions, read_workloads(folder)), Path(settings.paths.store)
     return bench.judge(solutions, bench.build(solutions, store), store, again=again)
 
 
-def find_solution(start: str) -> Solution:
+def named_solution(name: str, definition: str, config: Path) -> Solution:
+    """A file's, or one of a run by its id, if the config has made its definition; raises ConfigError.
+
+    `definition`: that of a file which does not say so itself.
+    """
+    file = Path(name)
+    solution = _read_solution(file, definition) if definition or file.exists() else _find_solution(name)
+    source = solution.definition.partition("/")[0]
+    if source not in (known := read(config).sources):
+        problem = f"{name} is for the source '{source}', which the config does not have{closest(source, known)}"
+        raise ConfigError(problem, where=str(config), remedy="name the config that has it with --config")
+    find_definition(solution.definition, run_folder(config) / "definitions", config, asked_by=name)
+    return solution
+
+
+def _find_solution(start: str) -> Solution:
     """The solution of any run whose id begins with these digits, as tables and traces show them; raises ConfigError."""
     if len(start) < LEAST_ID or set(start) - set("0123456789abcdef"):
         remedy = f"name a file, or give {LEAST_ID} or more digits of a solution's id"
@@ -42,7 +53,7 @@ def find_solution(start: str) -> Solution:
     raise ConfigError(f"no solution in {RESULTS} has this id", where=start, remedy="run the pipeline that makes it")
 
 
-def read_solution(file: Path, name: str) -> Solution:
+def _read_solution(file: Path, name: str) -> Solution:
     """A source file as a solution of a definition; without a name its comment `definition:` counts."""
     language, source = read_source(file)
     name = name or header(source, language).get("definition", "")
@@ -52,10 +63,11 @@ def read_solution(file: Path, name: str) -> Solution:
     return Solution(definition=name, language=language, entry_point=ENTRY_POINTS[language], source=source)
 
 
-def find_definition(name: str, folder: Path, config: Path) -> Definition:
+def find_definition(name: str, folder: Path, config: Path, asked_by: str = "") -> Definition:
     """A definition that the pipeline has made with this config; raises ConfigError naming what is there."""
     known = read_definitions(folder)
     if name not in known:
         remedy = f"correct the name, or make definitions: `snakemake definitions --cores 2 --configfile {config}`"
-        raise ConfigError(f"no definition '{name}'{closest(name, known)}", where=str(folder), remedy=remedy)
+        where = f"{asked_by}: {folder}" if asked_by else str(folder)
+        raise ConfigError(f"no definition '{name}'{closest(name, known)}", where=where, remedy=remedy)
     return known[name]

@@ -63,6 +63,7 @@ def verdict_lines(trace: Trace, name: str, confidence: float = 0.95) -> Iterator
         yield "                With a finding, the time is shown but earns no speedup."
     machine = trace.environment
     yield f"  judged on     {machine.device}, PyTorch {machine.torch}, protocol {trace.protocol.name}"
+    yield f"  judged at     {trace.judged_at}"
     yield f"  solution      {trace.solution[:ID_DIGITS]} for {trace.definition}"
 
 

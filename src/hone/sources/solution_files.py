@@ -77,12 +77,17 @@ def statuses(expected: str) -> list[str]:
 def read_source(path: Path) -> tuple[Language, str]:
     """A file's language, by its name, and its text, with the first values of parameters that it declares.
 
-    Raises ConfigError for another suffix, for what is not text, and for a declaration that cannot be read.
+    Raises ConfigError for a folder, for another suffix, for what is empty or not text, and for a declaration that
+    cannot be read.
     """
+    if path.is_dir():
+        raise ConfigError("is a folder", where=str(path), remedy="name its files")
     language = language_of(path)
     if language is None:
         raise ConfigError(f"the name ends in none of {', '.join(SUFFIXES)}", where=str(path))
     text = _text(path)
+    if not text.strip():
+        raise ConfigError("the file is empty", where=str(path), remedy="write a kernel into it, or remove it")
     if language not in TUNED:
         return language, text
     with _declarations_of(path):
