@@ -67,6 +67,25 @@ def test_housekeeping_is_left_out_and_warnings_are_not(printed):
     assert printed(record(message="Nothing to be done")) == "Nothing to be done\n"
 
 
+def test_what_failed_jobs_said_stands_at_the_end_once_more(printed, tmp_path):
+    log = tmp_path / "job.log"
+    log.write_text("on a host\nerror: x.yaml: no such model\n  remedy: name another\n")
+    failed = record(
+        LogEvent.JOB_ERROR, "Error in rule ask", logging.ERROR, rule_name="ask", rule_msg=None, jobid=1, input=[],
+        output=[], log=[str(log), str(tmp_path / "none.log")], conda_env=None, container_img=None, aux={}, indent=False,
+        shellcmd=None,
+    )  # fmt: skip
+    last = record(message="Exiting because a job execution failed. Look above", level=logging.ERROR)
+    text = printed(failed, *(job("train", f"Train {name}.") for name in "abc"), last)
+    assert text.endswith("Look above\nask: error: x.yaml: no such model\n  remedy: name another\n")
+
+
+def test_an_interrupt_says_that_the_same_command_goes_on(printed):
+    stop = record(message="Terminating processes on user request, this might take some time.")
+    text = printed(job("train", "Train a."), stop, record(message="died with SIGINT", level=logging.ERROR))
+    assert text.splitlines()[-1] == "Interrupted. The same command goes on from here."
+
+
 def test_a_dry_run_has_files_reasons_and_the_table(printed):
     stats = record(LogEvent.RUN_INFO, "the table", stats={"total": 1})
     text = printed(stats, job("train", "Train a."), dry_run=True)

@@ -2,6 +2,7 @@
 
 Snakemake finds this package by its name; `logger: hone` in profiles/default turns it on, `--logger` names another.
 Errors, warnings and dry runs are as Snakemake writes them; the log under .snakemake/log has everything else, too.
+At the end stands once more what failed jobs said, and after an interrupt what to do.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from snakemake.logging import ColorizingTextHandler, DefaultFormatter  # type: ignore[import-untyped]
@@ -26,6 +30,10 @@ NOISE = re.compile(
     "host: |Building DAG|Using shell|Provided |Rules claiming|Conda environments: ignored|Select jobs|Execute |"
     "Assuming unrestricted|Updating |DAG of jobs|Touching |Activating conda"
 )
+
+INTERRUPTED = "Terminating processes on user request"
+FAILED = "Exiting because a job execution failed"
+GO_ON = "Interrupted. The same command goes on from here."
 
 
 class SentenceFormatter(DefaultFormatter):  # type: ignore[misc]
@@ -61,18 +69,35 @@ class LogHandler(LogHandlerBase, ColorizingTextHandler):  # type: ignore[misc]
         stream = sys.stdout if settings.stdout else sys.stderr
         ColorizingTextHandler.__init__(self, nocolor=settings.nocolor, stream=stream)
         self.formatter = self.sentences = SentenceFormatter(settings)
+        self.failed: list[tuple[str, Sequence[str]]] = []
+        """(rule, its log files) of each failed job."""
+        self.interrupted = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, unless it is housekeeping."""
-        event = getattr(record, "event", None)
+        """Write a record, unless it is housekeeping, or an error of a job that an interrupt has ended."""
+        event, message = getattr(record, "event", None), record.getMessage()
+        if event is LogEvent.JOB_ERROR:
+            self.failed.append((record.rule_name, record.log))  # type: ignore[attr-defined]
+        if self.interrupted and record.levelno >= logging.ERROR:
+            return
         if event is LogEvent.PROGRESS:
             self.sentences.total = max(self.sentences.total, record.total)  # type: ignore[attr-defined]
         if event in HOUSEKEEPING:
             return
-        if event is None and record.levelno <= logging.INFO and NOISE.match(record.getMessage()):
+        if event is None and record.levelno <= logging.INFO and NOISE.match(message):
             return
         self.last_msg_was_job_info = not self.sentences.dry_run  # no blank line between sentences
         ColorizingTextHandler.emit(self, record)  # the interface, first among the bases, has an empty one
+        if message.startswith(INTERRUPTED):
+            self.interrupted = True
+            self._write(GO_ON)
+        if message.startswith(FAILED):
+            for rule, logs in self.failed:
+                for said in said_by(logs):
+                    self._write(f"{rule}: {said}")
+
+    def _write(self, line: str) -> None:
+        self.stream.write(f"{line}\n")
 
     @property
     def writes_to_stream(self) -> bool:
@@ -98,3 +123,12 @@ class LogHandler(LogHandlerBase, ColorizingTextHandler):  # type: ignore[misc]
     def needs_rulegraph(self) -> bool:
         """No."""
         return False
+
+
+def said_by(logs: Sequence[str]) -> Iterator[str]:
+    """The expected failures that a job's log files end with, remedies included; see `hone.core.script`."""
+    for log in logs:
+        with suppress(OSError):
+            text = Path(log.partition(" (")[0]).read_text(encoding="utf-8", errors="replace")
+            if found := re.search(r"^(error|waiting): .*", text, re.MULTILINE | re.DOTALL):
+                yield found[0].rstrip()

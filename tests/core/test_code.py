@@ -175,6 +175,12 @@ def test_an_expected_failure_is_one_message_in_log_and_terminal(tmp_path, capsys
     assert log.read_text() == f"on {platform.node()}\n{message}"
 
 
+def test_an_interrupt_says_nothing(tmp_path, capsys):
+    with pytest.raises(SystemExit) as caught, reported([str(tmp_path / "rule.log")]):
+        raise KeyboardInterrupt
+    assert (caught.value.code, capsys.readouterr().err) == (130, "")
+
+
 def test_an_unexpected_failure_keeps_its_traceback(tmp_path):
     with pytest.raises(ZeroDivisionError), reported([str(tmp_path / "rule.log")]):
         raise ZeroDivisionError

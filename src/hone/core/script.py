@@ -19,7 +19,7 @@ DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 @contextmanager
 def reported(logs: Iterable[str], outputs: Iterable[str] = ()) -> Iterator[None]:
-    """Print a HoneError without a traceback, end the rule's log files with it, and exit with status 1.
+    """Print a HoneError without a traceback, end the rule's log files with it, and exit with status 1; 130 on Ctrl-C.
 
     While another process is still at work on the same outputs, wait for it.
 
@@ -41,6 +41,8 @@ def reported(logs: Iterable[str], outputs: Iterable[str] = ()) -> Iterator[None]
             sys.stderr.write(message)
             _append(files, message)
             raise SystemExit(1) from None
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None  # as shells have it; a traceback says nothing to who has pressed Ctrl-C
         except Exception:
             _append(files, traceback.format_exc())
             raise
