@@ -82,7 +82,9 @@ def test_what_failed_jobs_said_stands_at_the_end_once_more(printed, tmp_path):
 
 def test_an_interrupt_says_that_the_same_command_goes_on(printed):
     stop = record(message="Terminating processes on user request, this might take some time.")
-    text = printed(job("train", "Train a."), stop, record(message="died with SIGINT", level=logging.ERROR))
+    died, last = record(message="died with SIGINT", level=logging.ERROR), record(message="Complete log(s): x.log")
+    text = printed(job("train", "Train a."), stop, died, last)
+    assert "died" not in text
     assert text.splitlines()[-1] == "Interrupted. The same command goes on from here."
 
 

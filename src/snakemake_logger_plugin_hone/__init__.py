@@ -33,6 +33,7 @@ NOISE = re.compile(
 
 INTERRUPTED = "Terminating processes on user request"
 FAILED = "Exiting because a job execution failed"
+LAST = "Complete log"
 GO_ON = "Interrupted. The same command goes on from here."
 
 
@@ -88,8 +89,8 @@ class LogHandler(LogHandlerBase, ColorizingTextHandler):  # type: ignore[misc]
             return
         self.last_msg_was_job_info = not self.sentences.dry_run  # no blank line between sentences
         ColorizingTextHandler.emit(self, record)  # the interface, first among the bases, has an empty one
-        if message.startswith(INTERRUPTED):
-            self.interrupted = True
+        self.interrupted = self.interrupted or message.startswith(INTERRUPTED)
+        if self.interrupted and message.startswith(LAST):
             self._write(GO_ON)
         if message.startswith(FAILED):
             for rule, logs in self.failed:
