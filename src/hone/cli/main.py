@@ -226,18 +226,13 @@ def judge(
     The exit status is 0 if all of them pass.
     """
     from hone.config.settings import read
-    from hone.core.errors import ConfigError
-    from hone.records import Solution
-    from hone.solutions.by_hand import judge_solutions, named_solution
+    from hone.solutions.by_hand import judge_solutions, named_solutions
     from hone.solutions.verdict import verdict_lines
 
     settings, begun = read(config), datetime.now(UTC).isoformat(timespec="seconds")
-    known: dict[str, Solution] = {}
-    for name in kernels:
-        try:
-            known[name] = named_solution(name, definition, config)
-        except ConfigError as error:
-            typer.echo(f"error: {error}", err=True)
+    known, refused = named_solutions(kernels, definition, config)
+    for error in refused:
+        typer.echo(f"error: {error}", err=True)
     traces = judge_solutions(list(known.values()), config, again=again) if known else []
     for name, trace in zip(known, traces, strict=True):
         if json:
@@ -246,8 +241,7 @@ def judge(
         typer.echo("\n".join(verdict_lines(trace, name, settings.analysis.confidence)))
         if trace.judged_at < begun:
             typer.echo("                from the store: --again takes new times")
-    passed = [trace for trace in traces if trace.status.value == "passed"]
-    raise typer.Exit(0 if len(passed) == len(set(kernels)) else 1)
+    raise typer.Exit(1 if refused or any(trace.status.value != "passed" for trace in traces) else 0)
 
 
 @app.command(rich_help_panel=JUDGE)

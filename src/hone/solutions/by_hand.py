@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hone.config.runs import RESULTS, run_folder
@@ -21,24 +21,36 @@ LEAST_ID = 8
 def judge_solutions(solutions: Sequence[Solution], config: Path, *, again: bool = False) -> list[Trace]:
     """Build and judge with the config's protocol: one trace each; `again`: also known ones. Raises ConfigError."""
     settings, folder = read(config), run_folder(config) / "definitions"
-    definitions = {item.definition: find_definition(item.definition, folder, config) for item in solutions}
+    known = read_definitions(folder)
+    definitions = {item.definition: _defined(item.definition, known, str(folder), config) for item in solutions}
     bench, store = Bench(settings, definitions, read_workloads(folder)), Path(settings.paths.store)
     return bench.judge(solutions, bench.build(solutions, store), store, again=again)
 
 
-def named_solution(name: str, definition: str, config: Path) -> Solution:
-    """A file's, or one of a run by its id, if the config has made its definition; raises ConfigError.
+def named_solutions(
+    names: Sequence[str], definition: str, config: Path
+) -> tuple[dict[str, Solution], list[ConfigError]]:
+    """Files, or solutions of a run by their ids, that the config has made a definition for; and what the others lack.
 
-    `definition`: that of a file which does not say so itself.
+    `definition`: that of files which do not say so themselves.
     """
-    file = Path(name)
-    solution = _read_solution(file, definition) if definition or file.exists() else _find_solution(name)
-    source = solution.definition.partition("/")[0]
-    if source not in (known := read(config).sources):
-        problem = f"{name} is for the source '{source}', which the config does not have{closest(source, known)}"
-        raise ConfigError(problem, where=str(config), remedy="name the config that has it with --config")
-    find_definition(solution.definition, run_folder(config) / "definitions", config, asked_by=name)
-    return solution
+    sources, folder = read(config).sources, run_folder(config) / "definitions"
+    definitions, found, refused = read_definitions(folder), dict[str, Solution](), list[ConfigError]()
+    for name in names:
+        file = Path(name)
+        try:
+            solution = _read_solution(file, definition) if definition or file.exists() else _find_solution(name)
+            source = solution.definition.partition("/")[0]
+            if source not in sources:
+                problem = f"{name} is for the source '{source}', which the config does not have"
+                remedy = "name the config that has it with --config"
+                raise ConfigError(f"{problem}{closest(source, sources)}", where=str(config), remedy=remedy)
+            _defined(solution.definition, definitions, f"{name}: {folder}", config)
+        except ConfigError as error:
+            refused.append(error)
+        else:
+            found[name] = solution
+    return found, refused
 
 
 def _find_solution(start: str) -> Solution:
@@ -63,11 +75,13 @@ def _read_solution(file: Path, name: str) -> Solution:
     return Solution(definition=name, language=language, entry_point=ENTRY_POINTS[language], source=source)
 
 
-def find_definition(name: str, folder: Path, config: Path, asked_by: str = "") -> Definition:
+def find_definition(name: str, folder: Path, config: Path) -> Definition:
     """A definition that the pipeline has made with this config; raises ConfigError naming what is there."""
-    known = read_definitions(folder)
+    return _defined(name, read_definitions(folder), str(folder), config)
+
+
+def _defined(name: str, known: Mapping[str, Definition], where: str, config: Path) -> Definition:
     if name not in known:
         remedy = f"correct the name, or make definitions: `snakemake definitions --cores 2 --configfile {config}`"
-        where = f"{asked_by}: {folder}" if asked_by else str(folder)
         raise ConfigError(f"no definition '{name}'{closest(name, known)}", where=where, remedy=remedy)
     return known[name]

@@ -185,6 +185,19 @@ def test_what_the_machine_does_the_second_time_leaves_the_first_times(session, s
     assert (findings.performance.clock.attempts, findings.performance.findings) == (1, ("slow_times",))
 
 
+def test_the_first_times_are_those_of_both_clocks(session, slow, second, monkeypatch):
+    take, trials = bench.measure_as_published, [1, 2]
+
+    def counted(*given):
+        return take(*given).model_copy(update={"trials": trials.pop(0)})
+
+    monkeypatch.setattr(bench, "measure_as_published", counted)
+    slow(True, False)
+    second(Verdict(Status.MACHINE_ERROR, "killed"))
+    (findings,) = session(RIGHT, protocol=PROTOCOL.model_copy(update={"as_published": "v0"}))
+    assert (trials, findings.as_published.trials) == ([], 1)
+
+
 def test_what_a_solution_does_the_second_time_counts(session, slow, second):
     slow(True, False)
     second(Verdict(Status.INPUT_CHANGED, "it"))

@@ -132,7 +132,7 @@ class CudaBench:
 
     def _judge_again(self, case: Case, findings: Findings, scratch: Path | None) -> None:
         """What the machine does the second time leaves the first times as they are."""
-        first = findings.performance
+        first = findings.performance, findings.as_published
         with self._waited(findings):
             self.drop()
         self._attempts = 2
@@ -141,7 +141,7 @@ class CudaBench:
         except Verdict as verdict:
             if verdict.status.resolved:
                 raise
-            findings.performance = first
+            findings.performance, findings.as_published = first
         finally:
             self._attempts = 1
 
@@ -222,8 +222,9 @@ class CudaBench:
                 Examination(trials, protocol, findings, figures).check(trial_count(reference.plan, protocol))
             except Verdict:
                 if protocol.timing and not held_out and findings.status_as_published is Status.PASSED:
+                    usable = self._usable_baselines(case, reference, findings)
                     with suppress(Verdict), self._turns.quiet():
-                        self._take_published_times(case, subject, reference, findings, trials.scalars)
+                        self._take_published_times(case, subject, reference, findings, trials.scalars, usable)
                 raise
             if held_out:
                 return
@@ -259,7 +260,8 @@ class CudaBench:
         self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, scalars: Scalars,
         modes: Sequence[Mode],
     ) -> None:  # fmt: skip
-        usable = self._take_published_times(case, subject, reference, findings, scalars)
+        usable = self._usable_baselines(case, reference, findings)
+        self._take_published_times(case, subject, reference, findings, scalars, usable)
         kernels = self.kept.kernels
         with findings.phase("timing"):
             stand = functools.partial(
@@ -270,31 +272,31 @@ class CudaBench:
         clock = performance.clock.model_copy(update={"attempts": self._attempts})
         findings.performance = beside(performance.model_copy(update={"clock": clock}), self.kept.alone)
 
-    def _take_published_times(
-        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, scalars: Scalars
-    ) -> list[str]:
-        """By KernelBench's clock, before anything is captured; existing kernels have no part in it.
-
-        What baselines there are is found out before: their names.
-        """
+    def _usable_baselines(self, case: Case, reference: DeviceReference, findings: Findings) -> list[str]:
         with findings.phase("baselines"):
             usable = usable_baselines(case, self._baselines, reference, self.kept.kernels, findings)
             findings.remark_also(self.kept.by_reference)
             for item in self.kept.alone.values():
                 findings.remark_also(item.problem)
+        return usable
+
+    def _take_published_times(
+        self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, scalars: Scalars,
+        usable: Sequence[str],
+    ) -> None:  # fmt: skip
+        """By KernelBench's clock, before anything is captured; existing kernels have no part in it."""
         findings.as_published = None
         if (version := self.protocol.as_published) is None:
-            return usable
+            return
         with findings.phase("as_published"):
             names = [name for name in usable if name not in case.kernels]
             try:
                 published = measure_as_published(reference, subject, scalars, names, version)
             except Verdict:
                 if subject.alive and reference.alive:  # a clock for comparison decides no verdict
-                    return usable
+                    return
                 raise
         findings.as_published = published_beside(published, self.kept.alone)
-        return usable
 
     def _note_doubts(self, case: Case, findings: Findings) -> None:
         """What else makes the time of a correct solution doubtful under the rule `hone`."""
