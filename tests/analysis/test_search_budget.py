@@ -130,6 +130,8 @@ def test_strategies_stand_side_by_side():
     figure = budget_figure(table)
     assert [axis.get_xlabel() for axis in figure.axes] == ["evaluations", "answers of models"]
     labels = {text for axis in figure.axes for text in axis.get_legend_handles_labels()[1]}
-    assert len(labels) == 3
+    assert len(labels) == 3 + 1, "a line each, and the ring of what the judge says"
+    alone = budget_figure(table[table["strategy"] == "tuned"])
+    assert [axis.get_xlabel() for axis in alone.axes] == ["evaluations"], "nobody was asked"
     said = TABLES["search_budget"].finding(TABLES["search_budget"].rows(run))
     assert "`tuned` comes to" in said and "with 4 evaluations and 0 answers" in said

@@ -12,20 +12,26 @@ from matplotlib.ticker import MaxNLocator
 from hone.analysis.plotting import NothingToShow, colours, distinct, grid, legend_below, readable
 
 AXES = {"evaluations": "evaluations", "answers": "answers of models"}
+RING: dict[str, Any] = {"marker": "o", "linestyle": "none", "markerfacecolor": "none", "markersize": 8}
+"""What the judge's own protocol says of a search's winner."""
 
 
 def budget_figure(table: pd.DataFrame) -> Figure:
-    """A row of two panels for each operator; raises NothingToShow where no search has a right kernel."""
+    """A row of panels for each operator: by evaluations, and by answers where any were asked for.
+
+    Raises NothingToShow where no search has a right kernel.
+    """
     table = table[table["speedup"].notna()]
     if table.empty:
         raise NothingToShow("no search has found a kernel that is right")
     operators = distinct(table["operator"])
     table = table.assign(line=table["strategy"] + " (" + table["experiment"] + ", " + table["model"] + ")")
     colour = colours(distinct(table["line"]))
-    figure, axes = grid(len(operators), len(AXES))
+    panels = {column: words for column, words in AXES.items() if (table[column] > 0).any()}
+    figure, axes = grid(len(operators), len(panels))
     for down, operator in enumerate(operators):
         chosen = table[table["operator"] == operator]
-        for axis, (column, words) in zip(axes[down], AXES.items(), strict=True):
+        for axis, (column, words) in zip(axes[down], panels.items(), strict=True):
             axis.axhline(1, color="#444444", linewidth=1, linestyle=":")
             for line in distinct(chosen["line"]):
                 for _, rows in chosen[chosen["line"] == line].groupby("file", sort=False):
@@ -34,6 +40,8 @@ def budget_figure(table: pd.DataFrame) -> Figure:
             axis.set_xlabel(words)
             axis.set_ylabel(f"speedup over {' or '.join(readable(name) for name in distinct(chosen['baseline']))}")
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if table["judged_speedup"].notna().any():
+        axes[0][0].plot([], [], color="#444444", label="judged on all workloads that are not held out", **RING)
     legend_below(figure, axes)
     return figure
 
@@ -52,5 +60,4 @@ def _line(axis: Axes, rows: pd.DataFrame, column: str, label: str, colour: str) 
         axis.fill_between(mean[column], mean["ci_low"], mean["ci_high"], step="post", color=colour, alpha=0.15)
     axis.step(mean[column], mean["speedup"], linewidth=1.6, label=label, **style)
     judged = mean[mean["judged_speedup"].notna()].tail(1)
-    ring: dict[str, Any] = {"marker": "o", "linestyle": "none", "markerfacecolor": "none", "markersize": 8}
-    axis.plot(judged[column], judged["judged_speedup"], color=colour, **ring)
+    axis.plot(judged[column], judged["judged_speedup"], color=colour, **RING)
