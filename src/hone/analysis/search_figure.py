@@ -27,7 +27,7 @@ def budget_figure(table: pd.DataFrame) -> Figure:
     operators = distinct(table["operator"])
     table = table.assign(line=table["strategy"] + " (" + table["experiment"] + ", " + table["model"] + ")")
     colour = colours(distinct(table["line"]))
-    panels = {column: words for column, words in AXES.items() if (table[column] > 0).any()}
+    panels = AXES if (table["answers"] > 0).any() else {"evaluations": AXES["evaluations"]}
     figure, axes = grid(len(operators), len(panels))
     for down, operator in enumerate(operators):
         chosen = table[table["operator"] == operator]
