@@ -273,6 +273,15 @@ def test_a_transcript_has_all_rounds_before_any_of_them_is_judged(changes, field
     assert said.startswith(f"my.yaml: experiments.astra.{field}") and all(word in said for word in words), said
 
 
+def test_a_transcript_has_all_refinements_before_any_answer_is_judged():
+    values = yaml.safe_load(Path("config/miniature.yaml").read_text())
+    values["experiments"]["refine_gep"]["turns"] = 9
+    with pytest.raises(
+        ConfigError, match=r"experiments\.refine_gep\.turns: 'miniature_refine' answers level\d/\d up to"
+    ):
+        checked(values, "my.yaml")
+
+
 @pytest.mark.parametrize(
     ("section", "name", "entry", "said"),
     [

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hone.analysis.paper_numbers import PaperNumbers, read_published
-from hone.config.experiments import ASTRA, UNPROMPTED
+from hone.config.experiments import UNPROMPTED
 from hone.config.files import read_values
 from hone.config.graphs import PublishedGraph
 from hone.config.settings import Settings, load
@@ -35,7 +35,7 @@ def read_checked(path: Path) -> Settings:
 
 
 def check_references(settings: Settings) -> None:
-    """Folders, addresses, transcripts and rounds, GPUs, published experiments, solutions and operators are there.
+    """Folders, addresses, transcripts and turns, GPUs, published experiments, solutions and operators are there.
 
     Raises ConfigError or ProviderError with the nearest name or what is there, RecordError for a damaged transcript.
     """
@@ -77,18 +77,17 @@ def _folders(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _check_model(settings: Settings, name: str, model: str) -> None:
-    """A model's service has an address, in the config or the environment; a transcript is there with its rounds."""
+    """A model's service has an address, in the config or the environment; a transcript is there with its turns."""
     with located(f"experiments.{name}.models"):
         target = parse_model(model, settings.llm)
         if target.provider != "recorded":
             return
         transcript_path(target.model, Path(settings.paths.recorded))
-    if settings.experiments[name].method in ASTRA:
-        _check_rounds(settings, name, target.model)
+    _check_turns(settings, name, target.model)
 
 
-def _check_rounds(settings: Settings, name: str, transcript: str) -> None:
-    """A transcript has as many rounds of each problem as the experiment, where none can end early."""
+def _check_turns(settings: Settings, name: str, transcript: str) -> None:
+    """A transcript has as many turns of each problem as the experiment, where none can end early."""
     experiment, rows = settings.experiments[name], read_transcript(transcript, Path(settings.paths.recorded))
     for level, number in settings.problems(experiment.source):
         if not experiment.selects(level, number):
