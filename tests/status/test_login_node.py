@@ -21,7 +21,7 @@ ROUNDS = {"source": "existing", "levels": [1], "models": ["recorded/rounds"], "l
 SCRATCH = {"source": "miniature", "levels": [1], "models": [MODEL], "language": "cpp"}
 EXPERIMENTS = {
     "one": {**SCRATCH, "method": "one_shot", "samples": 2},
-    "deep": {**SCRATCH, "method": "refine", "turns": 2},
+    "deep": {**SCRATCH, "models": ["recorded/miniature_refine"], "method": "refine", "turns": 2},
     "gold": {"source": "miniature", "levels": [1], "method": "gold"},
     "published": {"source": "miniature", "levels": [1], "method": "archive", "archive": "public"},
     "astra": {**ROUNDS, "method": "astra", "turns": LAST_TURN + 1, "astra": {"notes": True}},
@@ -52,7 +52,8 @@ def login_node(tmp_path_factory):
     values = read_values(ROOT / "config/miniature.yaml")
     values["sources"]["existing"]["levels"] = {1: KERNELS}  # two jobs, so that notes go from one to the other
     (folder / "recorded").mkdir()
-    (folder / "recorded/miniature.jsonl").symlink_to(ROOT / "resources/recorded/miniature.jsonl")
+    for transcript in ("miniature", "miniature_refine"):
+        (folder / f"recorded/{transcript}.jsonl").symlink_to(ROOT / f"resources/recorded/{transcript}.jsonl")
     write_records(folder / "recorded/rounds.jsonl", [answer(number) for number in range(1, KERNELS + 1)])
     training = {"graphs": ["communities"], "systems": ["plain", "pipelined"], "gpus": [1, 2], "epochs": 1}
     values |= {"archives": ARCHIVES, "experiments": EXPERIMENTS, "batch_size": 4, "trainings": {"ladder": training}}

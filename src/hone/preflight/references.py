@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hone.analysis.paper_numbers import PaperNumbers, read_published
-from hone.config.experiments import UNPROMPTED
+from hone.config.experiments import ASTRA, UNPROMPTED
 from hone.config.files import read_values
 from hone.config.graphs import PublishedGraph
 from hone.config.settings import Settings, load
@@ -83,7 +83,8 @@ def _check_model(settings: Settings, name: str, model: str) -> None:
         if target.provider != "recorded":
             return
         transcript_path(target.model, Path(settings.paths.recorded))
-    _check_turns(settings, name, target.model)
+    if settings.experiments[name].method in {*ASTRA, "refine"}:
+        _check_turns(settings, name, target.model)
 
 
 def _check_turns(settings: Settings, name: str, transcript: str) -> None:
