@@ -156,13 +156,16 @@ def building_error(call: Call, log: str) -> RuntimeError:
     return RuntimeError(f"{REFUSED} '{call.name}': {log}")
 
 
-def prebuilt_load_inline(extensions: Mapping[str, Path], refused: Mapping[str, str]) -> Callable[..., Any]:
+def prebuilt_load_inline(
+    extensions: Mapping[str, Path], refused: Mapping[str, str], unbuilt: Callable[[str], None] = lambda text: None
+) -> Callable[..., Any]:
     """A replacement of `load_inline` that imports what the build stage has compiled, each object once.
 
-    `extensions` maps `call_key` to the shared object, `refused` to what the compiler said. PyTorch must have been
-    imported: its libraries are not searched for. The replacement raises RuntimeError as PyTorch does for a refused
-    call, with other words for a call that the build stage did not see, and ImportError for an object that cannot be
-    loaded, such as one that lacks a function which its sources only declare.
+    `extensions` maps `call_key` to the shared object, `refused` to what the compiler said; `unbuilt` is told what is
+    raised for a call that nobody built. PyTorch must have been imported: its libraries are not searched for. The
+    replacement raises RuntimeError as PyTorch does for a refused call, with other words for a call that the build stage
+    did not see, and ImportError for an object that cannot be loaded, such as one that lacks a function which its
+    sources only declare.
     """
     loaded: dict[str, Any] = {}
 
@@ -173,10 +176,12 @@ def prebuilt_load_inline(extensions: Mapping[str, Path], refused: Mapping[str, s
             raise building_error(call, refused[key])
         if key not in loaded:
             if key not in extensions:
-                raise RuntimeError(
+                text = (
                     f"load_inline: '{call.name}' {NOT_BUILT}: the module did not make this call, with the same sources "
                     "and flags, when it was run for the build (without a GPU and without forward())"
                 )
+                unbuilt(text)
+                raise RuntimeError(text)
             loaded[key] = _load(call, extensions[key])
         return loaded[key]
 

@@ -28,6 +28,7 @@ On a GPU (`hone.judge.device.cuda`) runners answer to some more:
     close     (reference) close the gates of a graph's runs; open: open some
     capture   make a graph of one batch; spans: run a batch under CUPTI
     try_graph (reference) make one and give it back: its number of steps, and whether they are a chain
+    leave_out (solution) run without the module's own kernels, and say what share of the results that changes
     arm       (solution) launch the graph, which waits at its gates; collect: read its time
 
 Nothing that comes from a runner is believed but the time at which it came: results are read from the arena.
@@ -44,6 +45,8 @@ from typing import Any
 HEADER_BYTES = 4
 SMALL_BYTES = 64 * 1024
 LARGE_BYTES = 64 * 1024 * 1024
+UNBUILT = "unbuilt"
+"""Kind of a solution's error: it called for an extension that nobody has built."""
 
 
 class WireError(Exception):

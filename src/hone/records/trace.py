@@ -157,9 +157,10 @@ class Clock(Record):
 
 Finding = Literal["below_floor", "fallback", "no_custom_kernel", "reuses_outputs", "precision_unchecked", "slow_times"]
 """`below_floor`: faster than the GPU can be. `fallback`: a kernel of the module could not be built, and the module goes
-on without it. `no_custom_kernel`: a Python module without any kernel of its own. `reuses_outputs`: it returns a buffer
-that its next call writes over. `precision_unchecked`: nothing was there to measure precision against. `slow_times`: the
-samples fall into two groups, in a fresh process too. Rule `hone`; `below_floor` and `slow_times` under any rule."""
+on without it. `no_custom_kernel`: a Python module without any kernel of its own, or whose results are the same without
+them. `reuses_outputs`: it returns a buffer that its next call writes over. `precision_unchecked`: nothing was there to
+measure precision against. `slow_times`: the samples fall into two groups, in a fresh process too. Rule `hone`;
+`below_floor` and `slow_times` under any rule."""
 
 
 class Performance(Record):

@@ -32,7 +32,7 @@ STATUSES: dict[Status, str] = {
 FINDINGS: dict[Finding, str] = {
     "below_floor": "It is faster than the device can move its inputs and outputs.",
     "fallback": "A kernel of the module could not be built, and the module went on without it.",
-    "no_custom_kernel": "The module has no kernel of its own.",
+    "no_custom_kernel": "The module has no kernel of its own, or its results are the same without it.",
     "reuses_outputs": "It returns a buffer that its next call writes over.",
     "precision_unchecked": "There was nothing to measure the precision against.",
     "slow_times": "The samples fall into two groups, in a fresh process too.",

@@ -103,9 +103,9 @@ class Rig:
     """A reference and a solution of one problem, attached and loaded."""
 
     def __init__(
-        self, device, item, source, *, sets=SETS, sizes=None, workload=None, artifact=None, protocol=STRICT, **options
+        self, device, item, source, *, sets=SETS, sizes=None, workload=None, artifact=None, protocol=STRICT, refused=()
     ):
-        """`workload`: another than the problem's own; `sizes`: held-out ones."""
+        """`workload`: another than the problem's own; `sizes`: held-out ones; `refused`: calls with their logs."""
         self.device, self.protocol = device, protocol
         self.plan = make_device_plan(item, workload or workload_of(item), sizes or {})
         device.free_bytes = free_bytes_for(self.plan, sets)
@@ -116,7 +116,9 @@ class Rig:
         language = Language.CUDA if artifact else Language.PYTHON
         runner = HostRunner(device, NativeHost if artifact else CandidateHost)
         solution = solution_of(item, source, language)
-        self.subject = DeviceSubject(runner, GPU.uuid, protocol, solution, artifact=artifact, extensions={})
+        self.subject = DeviceSubject(
+            runner, GPU.uuid, protocol, solution, artifact=artifact, extensions={}, refused=refused
+        )
         self.host = runner.host
         self.subject.attach(self.reference)
         self.subject.calibrate(self.reference)

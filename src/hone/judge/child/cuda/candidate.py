@@ -14,6 +14,7 @@ import torch
 from torch.nn import Parameter
 
 from hone.core.modules import load_module
+from hone.judge.child.cuda.left_out import kernels_left_out, sampled, share_of_others, spoil_free_memory
 from hone.judge.child.models import (
     build_model,
     check_and_copy,
@@ -28,6 +29,7 @@ from hone.judge.device.cuda.events import Clock, Gate
 from hone.judge.device.cuda.memory import DeviceArena
 from hone.judge.device.cuda.models import allow_tf32, captured_graph, profile_table
 from hone.judge.device.cuda.sets import Region
+from hone.judge.wire import UNBUILT
 
 
 class CandidateHost:
@@ -50,6 +52,9 @@ class CandidateHost:
         self._views: list[list[int]] = []
         """As the reference returns them, perhaps as views of something larger: as good."""
         self._seed = 0
+        self._objects: list[Path] = []
+        self._unbuilt: list[str] = []
+        """What was said of calls that nobody has built."""
 
     def act(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Answer one message; whatever the candidate raises becomes an answer too."""
@@ -57,7 +62,9 @@ class CandidateHost:
             with torch.no_grad():
                 answer: dict[str, Any] = getattr(self, f"_{message['do']}")(message)
         except BaseException as error:  # noqa: BLE001  the boundary to code that may raise anything
-            return describe_error(error, "load" if message["do"] == "load" else "run")
+            answer = describe_error(error, "load" if message["do"] == "load" else "run")
+        if self._unbuilt:  # even where the module has caught what was raised, and goes on without what it wrote
+            return {"error": {"kind": UNBUILT, "text": self._unbuilt[0]}}
         return answer
 
     def _warm(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,7 +103,8 @@ class CandidateHost:
         from hone.compile.extension_call import prebuilt_load_inline, replace_load_inline
 
         extensions = {key: Path(path) for key, path in message["extensions"].items()}
-        replace_load_inline(prebuilt_load_inline(extensions, message["refused"]))
+        self._objects = list(extensions.values())
+        replace_load_inline(prebuilt_load_inline(extensions, message["refused"], self._unbuilt.append))
         torch.set_num_threads(message["threads"])
         reference = load_module("hone_reference", message["reference"])
         set_sizes(reference, message["sizes"])
@@ -237,6 +245,22 @@ class CandidateHost:
         self._returned = []
         answer: dict[str, Any] = self._clock.busy_ms(self._calls(len(self._arguments)))
         return answer
+
+    def _leave_out(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        """Results of the last set with the module's own kernels and without them, and of the first set."""
+        first = self._sampled(0)
+        spoil_free_memory()
+        with kernels_left_out(self._objects) as left_out:
+            without = self._sampled(-1)
+        whole = self._sampled(-1)
+        answer = {"launches": left_out.launches, "changes": share_of_others(without, whole)}
+        return answer | {"varies": share_of_others(first, whole)}
+
+    def _sampled(self, at: int) -> list[torch.Tensor]:
+        seed_all(self._seed)
+        results = sampled(flatten(self._model(*self._arguments[at])))
+        driver.synchronize()
+        return results
 
     def _profile(self, _: Mapping[str, Any]) -> dict[str, Any]:
         return {"table": profile_table(self._own_call())}

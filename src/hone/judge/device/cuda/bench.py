@@ -15,6 +15,7 @@ from hone.judge.baselines import BesideError
 from hone.judge.case import Case
 from hone.judge.device.cuda.alone import beside, published_beside
 from hone.judge.device.cuda.kept import Kept
+from hone.judge.device.cuda.own_kernels import needs_own_kernels
 from hone.judge.device.cuda.plan import make_device_plan
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
@@ -43,6 +44,7 @@ BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.
 MUCH_CHARGED = 0.1
 """Of the solution's time."""
 ANY_RULE = ("below_floor", "slow_times")
+IN_PYTHON = (Language.PYTHON, Language.TRITON)
 VARIABLES = {
     "CUDA_CACHE_DISABLE": "1",
     "CUDA_MODULE_LOADING": "LAZY",
@@ -231,10 +233,13 @@ class CudaBench:
             if protocol.timing:
                 with self._turns.quiet():
                     self._take_times(case, subject, reference, findings, trials.scalars, modes)
-                self._note_doubts(case, findings)
             if protocol.profile:
                 with findings.phase("profile"):
                     findings.profile = profile(reference, subject)
+            if protocol.timing:
+                with findings.phase("own_kernels"):
+                    own = protocol.rule != "hone" or self._has_own_kernels(case, subject, reference, trials.scalars)
+                self._note_doubts(findings, own=own)
         except Verdict as verdict:
             if verdict.status is Status.NOT_JUDGED and not isinstance(verdict, UnsuitedVerdict):
                 # The reference ran when it was loaded: what it lacks now, the solution holds.
@@ -298,7 +303,23 @@ class CudaBench:
                 raise
         findings.as_published = published_beside(published, self.kept.alone)
 
-    def _note_doubts(self, case: Case, findings: Findings) -> None:
+    def _has_own_kernels(
+        self, case: Case, subject: DeviceSubject, reference: DeviceReference, scalars: Scalars
+    ) -> bool:  # fmt: skip
+        """Whether the solution's results are its kernels' work.
+
+        Also true of the reference as a solution, which is to have none, and of a module with a refused kernel, which is
+        known to go on without it.
+        """
+        solution = case.solution
+        if solution.language not in IN_PYTHON or solution.id == gold_solution(case.definition).id or case.build.refused:
+            return True
+        if not kind_of_kernel(solution.source):
+            return False
+        objects = [(case.store / path).resolve() for path in case.build.extensions.values()]
+        return needs_own_kernels(solution.source, objects, reference, subject, scalars)
+
+    def _note_doubts(self, findings: Findings, *, own: bool) -> None:
         """What else makes the time of a correct solution doubtful under the rule `hone`."""
         performance, errors = findings.performance, findings.errors
         assert performance is not None
@@ -307,7 +328,7 @@ class CudaBench:
             doubts = [item for item in doubts if item in ANY_RULE]
         else:
             doubts += ["precision_unchecked"] if errors and errors.yardstick == "none" else []
-            doubts += ["no_custom_kernel"] if _without_kernel(case) else []
+            doubts += [] if own else ["no_custom_kernel"]
         findings.performance = performance.model_copy(update={"findings": tuple(doubts)})
 
     def _compile(self, case: Case, reference: DeviceReference, scratch: Path) -> None:
@@ -366,14 +387,6 @@ def _doubtful(performance: Performance | None) -> bool:
     clock = performance.clock
     much = clock.mode != "stream" and clock.charged_ms > MUCH_CHARGED * performance.solution.latency_ms
     return much or "slow_times" in performance.findings
-
-
-def _without_kernel(case: Case) -> bool:
-    """Whether a module leaves everything to PyTorch; the reference as its own solution is meant to."""
-    solution = case.solution
-    if solution.language is not Language.PYTHON or solution.id == gold_solution(case.definition).id:
-        return False
-    return not kind_of_kernel(solution.source)
 
 
 def _lacks_memory(verdict: Verdict) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hone.compile.outcome import UNSEEN
 from hone.judge.clocks.observation import Observation, Overhead, between, usual_overhead
 from hone.judge.device.cuda.plan import DevicePlan
 from hone.judge.device.cuda.reference import REGIONS, DeviceReference, close_all
@@ -16,8 +17,8 @@ from hone.judge.device.cuda.sets import BatchShape
 from hone.judge.plan import GIB
 from hone.judge.runner import END_TIMEOUT_S, Runner, RunnerError, RunnerTimeoutError, Zygote
 from hone.judge.sides import KINDS, TABLE_CHARACTERS, module_message, native_message, verdict_of
-from hone.judge.verdict import Verdict
-from hone.judge.wire import LARGE_BYTES
+from hone.judge.verdict import UnsuitedVerdict, Verdict
+from hone.judge.wire import LARGE_BYTES, UNBUILT
 from hone.machine.confinement import Confinement
 from hone.machine.environment import oom_kills
 from hone.records import Mode, Protocol, Solution, Status
@@ -353,6 +354,10 @@ class DeviceSubject:
             return {"busy_ms": float(busy), "kernels": kernels}
         return {"missing": str(answer.get("missing", ""))[:200]}
 
+    def leave_out(self) -> dict[str, Any]:
+        """What leaving out the module's own kernels changes, as its own process tells: see `own_kernels`."""
+        return self._ask({"do": "leave_out"}, SETUP_TIMEOUT_S + self._run_limit_s, "running without its own kernels")
+
     def profile(self) -> str:
         """PyTorch's operator table of one forward, as the candidate's process gives it."""
         answer = self._ask({"do": "profile"}, SETUP_TIMEOUT_S + self._run_limit_s, "profiling")
@@ -399,6 +404,8 @@ class DeviceSubject:
         if not isinstance(error, dict):
             return
         text = str(error.get("text", ""))
+        if error.get("kind") == UNBUILT:
+            raise UnsuitedVerdict(UNSEEN)
         status = KINDS.get(str(error.get("kind")), Status.RUNTIME_ERROR)
         status = Status.OUT_OF_MEMORY if "out of memory" in text else status
         if "illegal memory access" in text:
