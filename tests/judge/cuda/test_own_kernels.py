@@ -8,7 +8,13 @@ import torch
 
 from hone.compile.outcome import UNSEEN
 from hone.judge.child.cuda import left_out
-from hone.judge.child.cuda.left_out import kernels_left_out, launching_slots, share_of_others, spoil_free_memory
+from hone.judge.child.cuda.left_out import (
+    UnknownLaunchesError,
+    kernels_left_out,
+    launching_slots,
+    share_of_others,
+    spoil_free_memory,
+)
 from hone.judge.device.cuda import own_kernels
 from hone.judge.device.cuda.own_kernels import needs_own_kernels
 from hone.judge.verdict import UnsuitedVerdict, Verdict
@@ -19,16 +25,16 @@ from .rigs import OUT, RANDOM, problem, refused
 RUNTIME = """
 static int launched = 0;
 extern "C" int count() { return launched; }
-extern "C" int cudaLaunchKernel(float *data, long n) {
+extern "C" int LAUNCH(float *data, long n) {
     launched++;
     for (long i = 0; i < n; i++) data[i] *= 2;
     return 0;
 }
 """
 EXTENSION = """
-extern "C" int cudaLaunchKernel(float *, long);
-extern "C" int twice(float *data, long n) { return cudaLaunchKernel(data, n); }
-static int (*volatile pointer)(float *, long) = &cudaLaunchKernel;
+extern "C" int LAUNCH(float *, long);
+extern "C" int twice(float *data, long n) { return LAUNCH(data, n); }
+static int (*volatile pointer)(float *, long) = &LAUNCH;
 extern "C" int by_pointer(float *data, long n) { return pointer(data, n); }
 """
 
@@ -40,27 +46,30 @@ def compiled(folder, name, source, *flags):
     return path
 
 
-@pytest.fixture(scope="module")
-def runtime(tmp_path_factory):
-    return compiled(tmp_path_factory.mktemp("runtime"), "libruntime", RUNTIME)
+@pytest.fixture(scope="module", params=["cudaLaunchKernel", "__cudaLaunchKernel"], ids=["cuda12", "cuda13"])
+def runtime(request, tmp_path_factory):
+    """With the function that nvcc lets kernels be launched by, under the names of CUDA 12 and 13."""
+    folder = tmp_path_factory.mktemp("runtime")
+    return compiled(folder, "libruntime", RUNTIME.replace("LAUNCH", request.param)), request.param
 
 
 @pytest.fixture(params=["lazy", "now"])
 def extension(request, runtime, tmp_path):
     """An extension that is bound late, or at once and then read-only."""
-    flags = [str(runtime), f"-Wl,-rpath,{runtime.parent}", f"-Wl,-z,{request.param}", "-Wl,-z,relro"]
-    return compiled(tmp_path, f"extension_{request.param}", EXTENSION, *flags)
+    library, launch = runtime
+    flags = [str(library), f"-Wl,-rpath,{library.parent}", f"-Wl,-z,{request.param}", "-Wl,-z,relro"]
+    return compiled(tmp_path, f"extension_{request.param}", EXTENSION.replace("LAUNCH", launch), *flags)
 
 
 def test_launches_of_an_object_are_left_out_and_then_made_again(extension, runtime):
-    counts, calls = ctypes.CDLL(str(runtime)), ctypes.CDLL(str(extension))
+    counts, calls = ctypes.CDLL(str(runtime[0])), ctypes.CDLL(str(extension))
     data = (ctypes.c_float * 2)(1.0, 3.0)
     size = ctypes.c_long(2)
     before = counts.count()
     with kernels_left_out([extension]) as found:
         assert calls.twice(data, size) == calls.by_pointer(data, size) == 0
         assert (found.launches, counts.count() - before, list(data)) == (2, 0, [1.0, 3.0])
-        counts.cudaLaunchKernel(data, size)  # others have other pointers
+        counts[runtime[1]](data, size)  # others have other pointers
         assert list(data) == [2.0, 6.0]
     assert calls.twice(data, size) == calls.by_pointer(data, size) == 0
     assert (found.launches, counts.count() - before, list(data)) == (2, 3, [8.0, 24.0])
@@ -164,10 +173,10 @@ def needs(rig, extension, monkeypatch):
     monkeypatch.setattr("hone.judge.child.cuda.candidate.spoil_free_memory", lambda: None)
     monkeypatch.setattr(own_kernels, "kind_of_kernel", lambda source: ("load_inline",))
 
-    def ask(body, item=DOUBLED, **options):
+    def ask(body, item=DOUBLED, extension=extension, **options):
         made = rig(item, source=IMPORTS + MODEL.format(path=extension, body=body), **options)
         made.host._objects = [extension]
-        return needs_own_kernels(body, [extension], made.reference, made.subject, [made.reference.scalars])
+        return needs_own_kernels(body, made.reference, made.subject, [made.reference.scalars])
 
     return ask
 
@@ -201,13 +210,14 @@ def test_where_it_is_not_known_a_module_is_not_accused(needs, monkeypatch):
         assert needs(decoy)
 
 
-def test_kernels_that_a_static_runtime_launches_are_not_known(tmp_path, needs):
-    (tmp_path / "static.so").write_bytes(b"..nv_fatbin..")
-    assert not own_kernels._has_known_launches(tmp_path / "static.so")
-    (tmp_path / "shared.so").write_bytes(b"..nv_fatbin..cudaLaunchKernel..")
-    (tmp_path / "none.so").write_bytes(b"..")
-    assert own_kernels._has_known_launches(tmp_path / "shared.so")
-    assert own_kernels._has_known_launches(tmp_path / "none.so")
+def test_kernels_that_are_launched_in_another_way_are_not_known(tmp_path, needs, monkeypatch):
+    source = 'extern "C" int twice(float *, long) { return 0; }\n__asm__(".section .nv_fatbin\\n.byte 0\\n.previous");'
+    path = compiled(tmp_path, "static", source)
+    assert launching_slots(path) == []  # not loaded
+    ctypes.CDLL(str(path))
+    with pytest.raises(UnknownLaunchesError, match="static"):
+        launching_slots(path)
+    assert needs(NOT_NEEDED["decoy"], extension=path)
 
 
 # ------------------------------------------------------------------------------------- builds that nobody made

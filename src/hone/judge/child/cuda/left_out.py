@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,13 +19,10 @@ import torch
 
 from hone.judge.device.cuda import driver
 
-LAUNCHES = frozenset(
-    {
-        b"cudaLaunchKernel", b"cudaLaunchKernel_ptsz", b"cudaLaunchKernelExC", b"cudaLaunchKernelExC_ptsz",
-        b"cudaLaunchCooperativeKernel", b"cudaLaunchCooperativeKernel_ptsz", b"cuLaunchKernel", b"cuLaunchKernelEx",
-        b"cuLaunchCooperativeKernel",
-    }
-)  # fmt: skip
+LAUNCHES = re.compile(rb"_*cu(da)?Launch(Cooperative)?Kernel\w*")
+"""CUDA's functions that launch a kernel: `cudaLaunchKernel` up to CUDA 12, `__cudaLaunchKernel` in 13, and others."""
+KERNELS = b".nv_fatbin"
+"""Section of an object that has kernels."""
 SAMPLED = 1 << 20
 """Elements of a result that are compared, about."""
 NOT_A_NUMBER = 0xFFFFFFFF
@@ -34,6 +32,10 @@ _SYMBOLS, _NAMES, _TABLES = 6, 5, ((23, 2), (7, 8))
 _RELOCATION_BYTES, _SYMBOL_BYTES = 24, 24
 _PROT_READ_WRITE = 3
 _LAUNCHER = ctypes.CFUNCTYPE(ctypes.c_int)
+
+
+class UnknownLaunchesError(Exception):
+    """A shared object has kernels, but launches them by none of the functions that are known."""
 
 
 @dataclass
@@ -52,15 +54,17 @@ class LeftOut:
 
 @contextmanager
 def kernels_left_out(objects: Sequence[Path]) -> Iterator[LeftOut]:
-    """Inside, neither the kernels of these shared objects nor Triton's are launched; counts what would have been."""
+    """Inside, neither the kernels of these shared objects nor Triton's are launched; counts what would have been.
+
+    Raises UnknownLaunchesError where a loaded object has kernels, and nobody knows how it launches them.
+    """
     found = LeftOut()
     nothing = _LAUNCHER(found.note)
     address = ctypes.cast(nothing, ctypes.c_void_p).value or 0
     triton = _triton_launcher()
     kept = triton.__call__ if triton else None
-    for path in objects:
-        for slot in launching_slots(path):
-            found.slots[slot] = _write(slot, address)
+    for slot in [slot for path in objects for slot in launching_slots(path)]:
+        found.slots[slot] = _write(slot, address)
     if triton:
         triton.__call__ = found.note
     try:
@@ -75,7 +79,8 @@ def kernels_left_out(objects: Sequence[Path]) -> Iterator[LeftOut]:
 def launching_slots(path: Path) -> list[int]:
     """Addresses of a loaded object's pointers to functions that launch kernels; none where it is not loaded.
 
-    Read from its dynamic section in memory, whose pointers glibc has made absolute.
+    Read from its dynamic section in memory, whose pointers glibc has made absolute. Raises UnknownLaunchesError where
+    there are none though it has kernels.
     """
     try:
         handle = ctypes.CDLL(str(path), mode=os.RTLD_NOLOAD | os.RTLD_LAZY)._handle
@@ -83,15 +88,15 @@ def launching_slots(path: Path) -> list[int]:
         return []
     base, _, section = (ctypes.c_uint64 * 3).from_address(handle)  # the head of glibc's `struct link_map`
     tags = dict(_dynamic_section(section))
-    if not {_SYMBOLS, _NAMES} <= tags.keys():
-        return []
     slots = []
     for table, size in _TABLES:
         for entry in range(tags.get(table, 0), tags.get(table, 0) + tags.get(size, 0), _RELOCATION_BYTES):
             offset, info = (ctypes.c_uint64 * 2).from_address(entry)
             name = ctypes.c_uint32.from_address(tags[_SYMBOLS] + (info >> 32) * _SYMBOL_BYTES).value
-            if ctypes.string_at(tags[_NAMES] + name) in LAUNCHES:
+            if LAUNCHES.fullmatch(ctypes.string_at(tags[_NAMES] + name)):
                 slots.append(base + offset)
+    if not slots and KERNELS in path.read_bytes():
+        raise UnknownLaunchesError(path.name)
     return slots
 
 

@@ -316,8 +316,7 @@ class CudaBench:
             return True
         if not kind_of_kernel(solution.source):
             return False
-        objects = [(case.store / path).resolve() for path in case.build.extensions.values()]
-        return needs_own_kernels(solution.source, objects, reference, subject, scalars)
+        return needs_own_kernels(solution.source, reference, subject, scalars)
 
     def _note_doubts(self, findings: Findings, *, own: bool) -> None:
         """What else makes the time of a correct solution doubtful under the rule `hone`."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
 
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.device.cuda.side import DeviceSubject
@@ -21,19 +19,16 @@ LEAST_SHARE = 0.01
 COMPARED_SETS = 2
 _GRAPHS = re.compile(r"CUDAGraph|cuda\.graph\b|make_graphed_callables|[cC]u(da)?Graph")
 """What a graph of the module's own launches is not left out."""
-_KERNELS, _SHARED_RUNTIME = b".nv_fatbin", b"cudaLaunchKernel"
 
 
-def needs_own_kernels(
-    source: str, objects: Iterable[Path], reference: DeviceReference, subject: DeviceSubject, scalars: Scalars
-) -> bool:  # fmt: skip
+def needs_own_kernels(source: str, reference: DeviceReference, subject: DeviceSubject, scalars: Scalars) -> bool:
     """Whether results are others where the module's own kernels are not launched; also where that is not known.
 
     The last thing that a solution's process is asked, since it may not survive. Not asked: modules with other kinds of
     kernel than LEFT_OUT_KINDS or graphs of their own, results that depend on chance, problems with one set of inputs.
     """
     kinds = kind_of_kernel(source)
-    askable = set(kinds) <= LEFT_OUT_KINDS and not _GRAPHS.search(source) and all(map(_has_known_launches, objects))
+    askable = set(kinds) <= LEFT_OUT_KINDS and not _GRAPHS.search(source)
     if not askable or reference.random or reference.sets < COMPARED_SETS:
         return True
     chance = random.SystemRandom()
@@ -49,9 +44,3 @@ def needs_own_kernels(
             return False
         return not (found.get("changes", 1.0) < LEAST_SHARE <= found.get("varies", 0.0))
     return True
-
-
-def _has_known_launches(path: Path) -> bool:
-    """Whether its kernels, if it has any, are launched by CUDA's shared runtime, where launches can be left out."""
-    built = path.read_bytes()
-    return _KERNELS not in built or _SHARED_RUNTIME in built
