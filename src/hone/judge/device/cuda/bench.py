@@ -33,7 +33,6 @@ from hone.machine.confinement import Shortfall
 from hone.machine.gpus import Gpu, seats, shared_gpu, visible_gpus
 from hone.machine.turns import Turns
 from hone.records import WAITING, Language, Mode, Performance, Protocol, Status
-from hone.screen.kernels import kind_of_kernel
 from hone.sources.gold import gold_solution
 
 LARGE = 4
@@ -314,8 +313,6 @@ class CudaBench:
         solution = case.solution
         if solution.language not in IN_PYTHON or solution.id == gold_solution(case.definition).id or case.build.refused:
             return True
-        if not kind_of_kernel(solution.source):
-            return False
         return needs_own_kernels(solution.source, reference, subject, scalars)
 
     def _note_doubts(self, findings: Findings, *, own: bool) -> None:

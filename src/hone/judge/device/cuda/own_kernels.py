@@ -24,10 +24,13 @@ _GRAPHS = re.compile(r"CUDAGraph|cuda\.graph\b|make_graphed_callables|[cC]u(da)?
 def needs_own_kernels(source: str, reference: DeviceReference, subject: DeviceSubject, scalars: Scalars) -> bool:
     """Whether results are others where the module's own kernels are not launched; also where that is not known.
 
-    The last thing that a solution's process is asked, since it may not survive. Not asked: modules with other kinds of
-    kernel than LEFT_OUT_KINDS or graphs of their own, results that depend on chance, problems with one set of inputs.
+    False without a question where the source has no kernel. The last thing that a solution's process is asked, since it
+    may not survive. Not asked: modules with other kinds of kernel than LEFT_OUT_KINDS or graphs of their own, results
+    that depend on chance, problems with one set of inputs.
     """
     kinds = kind_of_kernel(source)
+    if not kinds:
+        return False
     askable = set(kinds) <= LEFT_OUT_KINDS and not _GRAPHS.search(source)
     if not askable or reference.random or reference.sets < COMPARED_SETS:
         return True
@@ -39,8 +42,6 @@ def needs_own_kernels(source: str, reference: DeviceReference, subject: DeviceSu
             return True
         reference.reveal(0, COMPARED_SETS)
         reference.settle()
-        found = subject.leave_out()
-        if found.get("launches") == 0:
-            return False
-        return not (found.get("changes", 1.0) < LEAST_SHARE <= found.get("varies", 0.0))
+        launches, changes, varies = subject.leave_out()
+        return launches > 0 and not changes < LEAST_SHARE <= varies
     return True

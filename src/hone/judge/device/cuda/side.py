@@ -35,6 +35,8 @@ NOTHING_CAPTURED = "its launches are not captured: they go to the default stream
 NO_ROOM = "there is no memory for a batch of it"
 PUBLISHED_PATIENCE = 5.0
 """Times what a call of KernelBench's loop took in its first look."""
+MOST = 1e9
+"""That any number can be which a solution's process tells."""
 QUESTION_S = 2e-4
 """What a question to a process and its answer take at least."""
 REHEARSALS = 3
@@ -354,9 +356,19 @@ class DeviceSubject:
             return {"busy_ms": float(busy), "kernels": kernels}
         return {"missing": str(answer.get("missing", ""))[:200]}
 
-    def leave_out(self) -> dict[str, Any]:
-        """What leaving out the module's own kernels changes, as its own process tells: see `own_kernels`."""
-        return self._ask({"do": "leave_out"}, SETUP_TIMEOUT_S + self._run_limit_s, "running without its own kernels")
+    def leave_out(self) -> tuple[float, float, float]:
+        """Launches that were left out, the share of results that this changes, the share that other inputs change.
+
+        As its own process tells (see `own_kernels`): raises Verdict where that is no numbers.
+        """
+        answer = self._ask({"do": "leave_out"}, SETUP_TIMEOUT_S + self._run_limit_s, "running without its own kernels")
+        told: list[Any] = [answer.get(name) for name in ("launches", "changes", "varies")]
+        if not all(isinstance(one, (int, float)) and 0 <= one < MOST for one in told):
+            raise Verdict(
+                Status.RUNTIME_ERROR, "its process interfered with the judge's protocol: no shares were given"
+            )
+        launches, changes, varies = told
+        return launches, changes, varies
 
     def profile(self) -> str:
         """PyTorch's operator table of one forward, as the candidate's process gives it."""
@@ -380,7 +392,7 @@ class DeviceSubject:
     @staticmethod
     def _claim(answer: dict[str, Any]) -> float:
         claimed = answer.get("device_ms")
-        if not isinstance(claimed, (int, float)) or not 0 <= claimed < 1e9:
+        if not isinstance(claimed, (int, float)) or not 0 <= claimed < MOST:
             raise Verdict(Status.RUNTIME_ERROR, "its process interfered with the judge's protocol: no time was given")
         return float(claimed)
 
