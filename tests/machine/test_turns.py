@@ -18,14 +18,14 @@ LARGE, SMALL = 140 << 30, 24 << 30
 @pytest.fixture
 def judge(tmp_path):
     """Makes judges of one GPU."""
-    names = [f"{crowd}-{kind}" for crowd in ("gpu", "opening") for kind in ("queue", "floor")]
+    names = [f"{crowd}-{kind}" for crowd in ("gpu", "opening", "memory") for kind in ("queue", "floor")]
     for name in names:
         (tmp_path / name).touch()
     made = []
 
     def new():
         files = [os.open(tmp_path / name, os.O_RDONLY) for name in names]
-        made.append(Turns(Crowd(*files[:2]), Crowd(*files[2:])))
+        made.append(Turns(*(Crowd(*files[at : at + 2]) for at in (0, 2, 4))))
         return made[-1]
 
     yield new
@@ -161,6 +161,73 @@ def test_within_a_turn_of_its_own_a_judge_opens_the_gpu_at_once(judge):
     block.end()
 
 
+def test_who_needs_all_memory_waits_for_those_who_keep_some_and_not_for_those_who_come_later(judge):
+    first, second, late = judge(), judge(), judge()
+    first.keep_memory()
+    second.keep_memory()
+    assert not first.memory_wanted
+    needing = Block(judge().all_memory)
+    assert not needing.has_begun() and first.memory_wanted and second.memory_wanted
+    keeping = threading.Thread(target=late.keep_memory, daemon=True)
+    keeping.start()
+    first.give_memory_back()
+    assert not first.memory_wanted and not needing.has_begun()
+    second.give_memory_back()
+    assert needing.has_begun(10) and keeping.is_alive()
+    needing.end()
+    keeping.join(30)
+    assert not keeping.is_alive() and not late.memory_wanted
+
+
+def test_memory_can_be_kept_and_given_back_by_who_has_it_all(judge):
+    mine, other = judge(), judge()
+    with mine.all_memory(), mine.measuring():
+        mine.keep_memory()
+        mine.give_memory_back()
+        block = Block(other.all_memory)
+        assert not block.has_begun()
+    assert block.has_begun(10)
+    block.end()
+
+
+def test_nobody_waits_for_memory_with_a_turn_or_with_memory(judge):
+    mine = judge()
+    with mine.working(), pytest.raises(AssertionError, match="this turn"):
+        mine.keep_memory()
+    mine.keep_memory()
+    with pytest.raises(AssertionError, match="itself"), mine.all_memory():
+        pass
+    mine.close()  # a judge that dies keeps nothing
+    with judge().all_memory():
+        pass
+
+
+def test_judges_that_keep_memory_and_need_it_all_never_wait_for_each_other(judge):
+    """As a bench does: give way if asked, keep, work, measure; now and then give back and need all."""
+
+    def judging(at, mine):
+        for step in range(20):
+            if mine.memory_wanted:
+                mine.give_memory_back()
+            mine.keep_memory()
+            with mine.working():
+                time.sleep(0.001)
+            with taking_times(mine):
+                time.sleep(0.001)
+            if (at + step) % 4 == 0:
+                mine.give_memory_back()
+                with mine.all_memory(), taking_times(mine):
+                    time.sleep(0.001)
+        mine.give_memory_back()
+
+    threads = [threading.Thread(target=judging, args=(at, judge()), daemon=True) for at in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)
+
+
 def test_a_turn_ends_with_an_error_and_with_its_judge(judge):
     mine, gone = judge(), judge()
     with pytest.raises(KeyError), mine.measuring():
@@ -188,7 +255,9 @@ def test_alone_on_a_gpu_nobody_waits():
     assert not turns.shared
     with turns.working(), turns.working():
         pass
-    with turns.measuring(), turns.quiet(), turns.opening():
+    turns.keep_memory()
+    assert not turns.memory_wanted
+    with turns.all_memory(), turns.measuring(), turns.quiet(), turns.opening():
         assert turns.waited_s == 0
 
 

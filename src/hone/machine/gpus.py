@@ -116,7 +116,7 @@ def shared_gpu(wait_s: float = 24 * 3600.0) -> Iterator[tuple[Gpu, Turns]]:
         name = f"hone-{gpu.uuid}"
         with _locked(name, fcntl.LOCK_SH) as open_, _locked(f"{name}-seat{seat}", fcntl.LOCK_EX) as mine:
             if open_ and mine:
-                crowds = [] if seats(gpu) == 1 else [_crowd(name), _crowd(f"{name}-opening")]
+                crowds = [] if seats(gpu) == 1 else [_crowd(f"{name}{of}") for of in ("", "-opening", "-memory")]
                 with closing(Turns(*crowds)) as turns:
                     yield gpu, turns
                 return

@@ -29,6 +29,16 @@ class Crowd:
             fcntl.flock(self._queue, fcntl.LOCK_UN)
         return time.perf_counter() - started
 
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody waits for it, or comes just now."""
+        try:
+            fcntl.flock(self._queue, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        fcntl.flock(self._queue, fcntl.LOCK_UN)
+        return False
+
     def leave(self) -> None:
         """Let others in."""
         fcntl.flock(self._floor, fcntl.LOCK_UN)
@@ -43,13 +53,18 @@ class Turns:
     """One judge's part in it.
 
     Processes open the GPU beside a judge that measures, but not while it takes times: that disturbs them.
+    Who waits for memory holds no turn, or the others could not end theirs and give memory back.
     """
 
-    def __init__(self, gpu: Crowd | None = None, opening: Crowd | None = None) -> None:
-        """`gpu`: who works and who measures; `opening`: who opens the GPU and who takes times; none: no other judge."""
-        self._gpu, self._opening = gpu, opening
+    def __init__(self, gpu: Crowd | None = None, opening: Crowd | None = None, memory: Crowd | None = None) -> None:
+        """`gpu`: who works and who measures; `opening`: who opens the GPU and who takes times; none: no other judge.
+
+        `memory`: who keeps anything in the GPU's memory from one solution to the next, and who needs it all.
+        """
+        self._gpu, self._opening, self._memory = gpu, opening, memory
         self._held = ""
         self._quiet = False
+        self._keeps = ""
         self.waited_s = 0.0
         """Seconds spent waiting for a turn so far."""
 
@@ -100,6 +115,36 @@ class Turns:
             finally:
                 self._quiet = False
 
+    @property
+    def memory_wanted(self) -> bool:
+        """Whether another judge waits for what this one keeps in the GPU's memory."""
+        return self._keeps == "some" and self._memory is not None and self._memory.wanted
+
+    def keep_memory(self) -> None:
+        """From here on there may be something of this judge in the GPU's memory; waits for who needs it all."""
+        if self._keeps or self._memory is None:
+            return
+        assert not self._held, "who needs all memory waits for this turn to end"
+        self.waited_s += self._memory.enter(alone=False)
+        self._keeps = "some"
+
+    def give_memory_back(self) -> None:
+        """There is nothing of this judge in the GPU's memory now."""
+        if self._keeps == "some" and self._memory is not None:
+            self._memory.leave()
+            self._keeps = ""
+
+    @contextmanager
+    def all_memory(self) -> Iterator[None]:
+        """No other judge keeps anything in the GPU's memory during the block; nor does this one before it."""
+        assert not self._held and not self._keeps, "who keeps memory, or a turn, would wait for itself"
+        with self._entered(self._memory, alone=True):
+            self._keeps = "all"
+            try:
+                yield
+            finally:
+                self._keeps = ""
+
     @contextmanager
     def _turn(self, kind: str) -> Iterator[None]:
         with self._entered(self._gpu, alone=kind == "measuring"):
@@ -118,12 +163,13 @@ class Turns:
         try:
             yield
         finally:
-            if crowd in (self._gpu, self._opening):  # not closed meanwhile
+            if crowd in (self._gpu, self._opening, self._memory):  # not closed meanwhile
                 crowd.leave()
 
     def close(self) -> None:
         """Give the files back."""
-        for crowd in (self._gpu, self._opening):
+        for crowd in (self._gpu, self._opening, self._memory):
             if crowd is not None:
                 crowd.close()
-        self._gpu = self._opening = None
+        self._gpu = self._opening = self._memory = None
+        self._keeps = ""

@@ -14,7 +14,7 @@ __all__ = ("bench", "fake_driver", "rig", "session")
 @pytest.fixture(autouse=True)
 def noise_is_no_second_try(monkeypatch):
     """The simulated GPU's times are the host's, so that a busy one charges much."""
-    monkeypatch.setattr("hone.judge.device.cuda.bench.MUCH_CHARGED", math.inf)
+    monkeypatch.setattr("hone.judge.device.cuda.doubts.MUCH_CHARGED", math.inf)
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ import pytest
 from hone.judge.child.cuda.candidate import CandidateHost
 from hone.judge.child.cuda.reference import ReferenceHost
 from hone.judge.child.cuda.yardsticks import Yardsticks
-from hone.judge.device.cuda import bench, timing
-from hone.judge.device.cuda.bench import MUCH_CHARGED, CudaBench
+from hone.judge.device.cuda import bench, doubts, timing
+from hone.judge.device.cuda.bench import CudaBench
+from hone.judge.device.cuda.doubts import MUCH_CHARGED
 from hone.judge.device.cuda.timing import DeviceTiming
 from hone.judge.device.cuda.ways import BROKEN_BY_CAPTURES
 from hone.judge.verdict import Verdict
@@ -146,7 +147,7 @@ def test_much_charged_is_timed_once_more_and_the_second_times_count(session, mon
         return found.model_copy(update={"clock": clock})
 
     monkeypatch.setattr(DeviceTiming, "performance", charged)
-    monkeypatch.setattr(bench, "MUCH_CHARGED", MUCH_CHARGED)
+    monkeypatch.setattr(doubts, "MUCH_CHARGED", MUCH_CHARGED)
     (findings,) = session(RIGHT)
     clock = findings.performance.clock
     assert (left, clock.attempts) == ([], attempts)

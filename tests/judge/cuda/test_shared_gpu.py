@@ -21,7 +21,7 @@ class Waiting:
     """A lock that others leave after some time; how it is held."""
 
     def __init__(self):
-        self.wait_s, self.held = 0.0, ""
+        self.wait_s, self.held, self.wanted = 0.0, "", False
 
     def enter(self, *, alone):
         time.sleep(self.wait_s)
@@ -105,14 +105,18 @@ def test_a_problem_that_needs_much_memory_leaves_none_of_it_taken_where_others_a
     assert session.roles().count("cuda_reference") == references
 
 
+class Started(list):
+    lacking = 1
+
+
 @pytest.fixture
 def full(monkeypatch):
-    """The GPU's memory is full for the first solution's process; how many were started."""
-    load, started = CandidateHost._load, []
+    """The GPU's memory is full for the first processes of solutions, so many; those that were started."""
+    load, started = CandidateHost._load, Started()
 
     def loading(host, message):
         started.append(host)
-        if len(started) == 1:
+        if len(started) <= started.lacking:
             return {"error": {"kind": "memory", "text": "CUDA out of memory"}}
         return load(host, message)
 
@@ -144,6 +148,38 @@ def test_who_lacks_memory_alone_lacks_it(session, full):
     with pytest.raises(Verdict, match="out of memory") as error:
         session(RIGHT)
     assert (error.value.status, len(full)) == (Status.OUT_OF_MEMORY, 1)
+
+
+@pytest.mark.parametrize(("large", "tries"), [(1, 3), (10**12, 2)])
+def test_who_lacks_what_others_keep_in_memory_is_judged_without_it(session, monkeypatch, full, large, tries):
+    """Nobody else worked on the GPU, and their references lay in its memory: two right kernels were called wrong so."""
+    monkeypatch.setattr(bench, "LARGE", large)
+    memory = Waiting()
+    session.turns = Turns(Waiting(), Waiting(), memory)
+    load, held = CandidateHost._load, []
+    monkeypatch.setattr(CandidateHost, "_load", lambda *given: held.append(memory.held) or load(*given))
+    full.lacking = tries - 1
+    (findings,) = session(RIGHT)
+    assert findings.performance is not None and len(full) == tries
+    assert held[:tries] == ["together"] * (tries - 1) + ["alone"]
+    assert not memory.held
+
+
+def test_who_lacks_memory_without_anything_of_others_lacks_it(session, full):
+    session.turns, full.lacking = Turns(Waiting(), Waiting(), Waiting()), 100
+    with pytest.raises(Verdict, match="out of memory") as error:
+        session(RIGHT)
+    assert (error.value.status, len(full)) == (Status.OUT_OF_MEMORY, 3)
+
+
+def test_memory_that_another_judge_waits_for_is_given_back_before_the_next_solution(session):
+    memory = Waiting()
+    session.turns = Turns(Waiting(), Waiting(), memory)
+    session(RIGHT, RIGHT)
+    assert session.roles().count("cuda_reference") == 1
+    memory.wanted = True
+    session(RIGHT, RIGHT)
+    assert session.roles().count("cuda_reference") == 2
 
 
 @pytest.mark.parametrize("large", [1, 10**12])

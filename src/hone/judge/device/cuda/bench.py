@@ -14,6 +14,7 @@ from hone.core.scratch import ScratchFolder
 from hone.judge.baselines import BesideError
 from hone.judge.case import Case
 from hone.judge.device.cuda.alone import beside, published_beside
+from hone.judge.device.cuda.doubts import note_doubts, was_disturbed
 from hone.judge.device.cuda.kept import Kept
 from hone.judge.device.cuda.own_kernels import needs_own_kernels
 from hone.judge.device.cuda.plan import make_device_plan
@@ -32,7 +33,7 @@ from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.machine.confinement import Shortfall
 from hone.machine.gpus import Gpu, seats, shared_gpu, visible_gpus
 from hone.machine.turns import Turns
-from hone.records import WAITING, Language, Mode, Performance, Protocol, Status
+from hone.records import WAITING, Language, Mode, Protocol, Status
 from hone.sources.gold import gold_solution
 
 LARGE = 4
@@ -40,9 +41,6 @@ LARGE = 4
 COMPILING_RUNS = 3
 BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)
 """What trying to capture a solution may bring about: judged again in a process where nothing is captured."""
-MUCH_CHARGED = 0.1
-"""Of the solution's time."""
-ANY_RULE = ("below_floor", "slow_times")
 IN_PYTHON = (Language.PYTHON, Language.TRITON)
 VARIABLES = {
     "CUDA_CACHE_DISABLE": "1",
@@ -97,6 +95,7 @@ class CudaBench:
         if self._kept is not None:
             with self._turns.working():
                 self._kept.drop()
+            self._turns.give_memory_back()
 
     def judge(self, case: Case, findings: Findings) -> None:
         """Fill in the findings; returns when the solution passed, else raises Verdict (or MachineError)."""
@@ -104,20 +103,31 @@ class CudaBench:
         with ScratchFolder("triton") as folder:
             scratch = Path(folder) if compiles_when_run(case.solution) else None
             self._judge_in_turns(case, findings, scratch)
-            if _doubtful(findings.performance):
+            if was_disturbed(findings.performance):
                 self._judge_again(case, findings, scratch)  # in fresh processes of all sides
 
     def _judge_in_turns(self, case: Case, findings: Findings, scratch: Path | None) -> None:
-        """While others work, too; alone where that takes much memory, or too much after all."""
+        """While others work, too; alone where that takes much memory, or too much after all.
+
+        What others keep in memory still is there then. Who lacks memory even so is judged again without it.
+        """
         if not self._is_large(case):
+            self._keep_memory(findings)
             try:
                 self._judge_sizes(case, findings, scratch)
                 return
             except Verdict as verdict:
-                if not self._turns.shared or not _lacks_memory(verdict):
-                    raise
-            with self._waited(findings):
-                self.drop()
+                self._give_way(verdict, findings)
+        self._keep_memory(findings)
+        try:
+            self._judge_alone(case, findings, scratch)
+            return
+        except Verdict as verdict:
+            self._give_way(verdict, findings)
+        with self._waited(findings), self._turns.all_memory():
+            self._judge_alone(case, findings, scratch)
+
+    def _judge_alone(self, case: Case, findings: Findings, scratch: Path | None) -> None:
         crowded = self._turns.shared
         with self._waited(findings), self._turns.measuring():
             try:
@@ -125,6 +135,20 @@ class CudaBench:
             finally:
                 if crowded:  # or the next judge that needs much memory would find little
                     self.drop()
+
+    def _keep_memory(self, findings: Findings) -> None:
+        """Take part in the GPU's memory; what another judge waits for is given back before."""
+        with self._waited(findings):
+            if self._turns.memory_wanted:
+                self.drop()
+            self._turns.keep_memory()
+
+    def _give_way(self, verdict: Verdict, findings: Findings) -> None:
+        """Give all memory back if what others have of it may be the cause; raises the verdict if not."""
+        if not self._turns.shared or not _lacks_memory(verdict):
+            raise verdict
+        with self._waited(findings):
+            self.drop()
 
     def _is_large(self, case: Case) -> bool:
         """Whether it may need more of the memory than a judge's share; raises Verdict where there is no plan for it."""
@@ -238,7 +262,7 @@ class CudaBench:
             if protocol.timing:
                 with findings.phase("own_kernels"):
                     own = protocol.rule != "hone" or self._has_own_kernels(case, subject, reference, trials.scalars)
-                self._note_doubts(findings, own=own)
+                note_doubts(findings, protocol.rule, own=own)
         except Verdict as verdict:
             if verdict.status is Status.NOT_JUDGED and not isinstance(verdict, UnsuitedVerdict):
                 # The reference ran when it was loaded: what it lacks now, the solution holds.
@@ -315,18 +339,6 @@ class CudaBench:
             return True
         return needs_own_kernels(solution.source, reference, subject, scalars)
 
-    def _note_doubts(self, findings: Findings, *, own: bool) -> None:
-        """What else makes the time of a correct solution doubtful under the rule `hone`."""
-        performance, errors = findings.performance, findings.errors
-        assert performance is not None
-        doubts = list(performance.findings)
-        if self.protocol.rule != "hone":
-            doubts = [item for item in doubts if item in ANY_RULE]
-        else:
-            doubts += ["precision_unchecked"] if errors and errors.yardstick == "none" else []
-            doubts += [] if own else ["no_custom_kernel"]
-        findings.performance = performance.model_copy(update={"findings": tuple(doubts)})
-
     def _compile(self, case: Case, reference: DeviceReference, scratch: Path) -> None:
         """Let a throw-away process run the solution a few times: its compiler leaves everything in `scratch`.
 
@@ -371,18 +383,6 @@ class CudaBench:
         """The GPU that is held."""
         assert self._gpu is not None
         return self._gpu
-
-
-def _doubtful(performance: Performance | None) -> bool:
-    """Whether times may be those of a disturbed process: of two kinds, or with much charged.
-
-    Work that a solution hides is charged in the next process, too. In the stream the host's noise is: in any process.
-    """
-    if performance is None or performance.clock is None:
-        return False
-    clock = performance.clock
-    much = clock.mode != "stream" and clock.charged_ms > MUCH_CHARGED * performance.solution.latency_ms
-    return much or "slow_times" in performance.findings
 
 
 def _lacks_memory(verdict: Verdict) -> bool:
