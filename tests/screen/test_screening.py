@@ -185,10 +185,13 @@ def test_idioms_are_recognised():
 
 
 def test_idioms_without_a_kernel_are_those_that_expect_the_finding():
+    """The text has no kind of kernel, or an extension that only calls libraries: that one only its run shows."""
+    only_calls = {"cpp_only.py", "cublas_among_cuda_flags.py", "cublas_own_handle.py"}
     for name, path in IDIOMS.items():
         lines, found = header(path.read_text(), language_of(path)), idiom(name)
         if "passed" in lines["expected"]:
-            assert ("no_custom_kernel" in lines.get("findings", "")) == (not found.kinds), name
+            expected = not found.kinds or name in only_calls
+            assert ("no_custom_kernel" in lines.get("findings", "")) == expected, name
 
 
 def test_no_idiom_is_accused_of_what_it_does_not_do():

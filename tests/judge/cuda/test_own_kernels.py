@@ -38,6 +38,8 @@ static int (*volatile pointer)(float *, long) = &LAUNCH;
 extern "C" int by_pointer(float *data, long n) { return pointer(data, n); }
 """
 
+BARE = 'extern "C" int twice(float *, long) { return 0; }\n'
+
 
 def compiled(folder, name, source, *flags):
     path, text = folder / f"{name}.so", folder / f"{name}.cpp"
@@ -213,9 +215,18 @@ def test_where_it_is_not_known_a_module_is_not_accused(needs, monkeypatch):
         assert needs(decoy)
 
 
+def test_an_extension_that_only_calls_libraries_has_no_kernel(tmp_path, needs):
+    """nvcc gives each object a section for kernels, also to one that has none."""
+    path = compiled(tmp_path, "calls", BARE + '__asm__(".section .nv_fatbin\\n.byte 0\\n.previous");')
+    ctypes.CDLL(str(path))
+    assert launching_slots(path) == []
+    assert not needs(NOT_NEEDED["decoy"], extension=path)
+
+
 def test_kernels_that_are_launched_in_another_way_are_not_known(tmp_path, needs):
-    source = 'extern "C" int twice(float *, long) { return 0; }\n__asm__(".section .nv_fatbin\\n.byte 0\\n.previous");'
-    path = compiled(tmp_path, "static", source)
+    path = compiled(
+        tmp_path, "static", BARE + '__asm__(".section .x\\n.asciz \\"__cudaRegisterFunction\\"\\n.previous");'
+    )
     assert launching_slots(path) == []  # not loaded
     ctypes.CDLL(str(path))
     with pytest.raises(UnknownLaunchesError, match="static"):

@@ -2,6 +2,7 @@
 # definition: gpu_suite/level1/1_Scale
 # way: cpp_only
 # expected: passed
+# findings: no_custom_kernel
 import torch
 from torch import nn
 from torch.utils.cpp_extension import load_inline

@@ -2,6 +2,7 @@
 # definition: gpu_suite/level1/4_Matmul
 # way: library_flags
 # expected: passed
+# findings: no_custom_kernel
 from torch import nn
 from torch.utils.cpp_extension import load_inline
 

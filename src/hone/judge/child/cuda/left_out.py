@@ -21,8 +21,8 @@ from hone.judge.device.cuda import driver
 
 LAUNCHES = re.compile(rb"_*cu(da)?Launch(Cooperative)?Kernel\w*")
 """CUDA's functions that launch a kernel: `cudaLaunchKernel` up to CUDA 12, `__cudaLaunchKernel` in 13, and others."""
-KERNELS = b".nv_fatbin"
-"""Section of an object that has kernels."""
+KERNELS = re.compile(rb"__cudaRegisterFunction|cu(da)?Launch\w*Kernel")
+"""In an object that has kernels, or launches some; nvcc gives the section `.nv_fatbin` to objects without any, too."""
 SAMPLED = 1 << 20
 """Elements of a result that are compared, about."""
 NOT_A_NUMBER = 0xFFFFFFFF
@@ -80,7 +80,7 @@ def launching_slots(path: Path) -> list[int]:
     """Addresses of a loaded object's pointers to functions that launch kernels; none where it is not loaded.
 
     Read from its dynamic section in memory, whose pointers glibc has made absolute. Raises UnknownLaunchesError where
-    there are none though it has kernels.
+    there are none though it seems to have kernels.
     """
     try:
         handle = ctypes.CDLL(str(path), mode=os.RTLD_NOLOAD | os.RTLD_LAZY)._handle
@@ -95,7 +95,7 @@ def launching_slots(path: Path) -> list[int]:
             name = ctypes.c_uint32.from_address(tags[_SYMBOLS] + (info >> 32) * _SYMBOL_BYTES).value
             if LAUNCHES.fullmatch(ctypes.string_at(tags[_NAMES] + name)):
                 slots.append(base + offset)
-    if not slots and KERNELS in path.read_bytes():
+    if not slots and KERNELS.search(path.read_bytes()):
         raise UnknownLaunchesError(path.name)
     return slots
 
