@@ -131,6 +131,11 @@ def test_who_lacks_memory_beside_others_is_judged_alone(session, told, full):
     assert len(full) == 2 and {turn for _, _, turn in again} == {"measuring", "quiet"}
 
 
+@pytest.mark.parametrize("detail", ["CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "an error"])
+def test_a_library_without_memory_is_told_by_its_words(detail):
+    assert bench._lacks_memory(Verdict(Status.RUNTIME_ERROR, detail)) == ("ALLOC" in detail)
+
+
 @pytest.mark.parametrize("text", ["CUBLAS_STATUS_ALLOC_FAILED", "CUDA out of memory"])
 def test_what_fails_beside_other_judges_solutions_is_done_again_in_its_own_turn(session, told, monkeypatch, text):
     warm = CandidateHost._warm
@@ -150,18 +155,17 @@ def test_who_lacks_memory_alone_lacks_it(session, full):
     assert (error.value.status, len(full)) == (Status.OUT_OF_MEMORY, 1)
 
 
-@pytest.mark.parametrize(("large", "tries"), [(1, 3), (10**12, 2)])
-def test_who_lacks_what_others_keep_in_memory_is_judged_without_it(session, monkeypatch, full, large, tries):
+@pytest.mark.parametrize("large", [1, 10**12])
+def test_who_lacks_what_others_keep_in_memory_is_judged_without_it(session, monkeypatch, full, large):
     """Nobody else worked on the GPU, and their references lay in its memory: two right kernels were called wrong so."""
     monkeypatch.setattr(bench, "LARGE", large)
     memory = Waiting()
     session.turns = Turns(Waiting(), Waiting(), memory)
     load, held = CandidateHost._load, []
     monkeypatch.setattr(CandidateHost, "_load", lambda *given: held.append(memory.held) or load(*given))
-    full.lacking = tries - 1
     (findings,) = session(RIGHT)
-    assert findings.performance is not None and len(full) == tries
-    assert held[:tries] == ["together"] * (tries - 1) + ["alone"]
+    assert findings.performance is not None and len(full) == 2
+    assert held == ["together", "alone"]
     assert not memory.held
 
 
@@ -169,7 +173,7 @@ def test_who_lacks_memory_without_anything_of_others_lacks_it(session, full):
     session.turns, full.lacking = Turns(Waiting(), Waiting(), Waiting()), 100
     with pytest.raises(Verdict, match="out of memory") as error:
         session(RIGHT)
-    assert (error.value.status, len(full)) == (Status.OUT_OF_MEMORY, 3)
+    assert (error.value.status, len(full)) == (Status.OUT_OF_MEMORY, 2)
 
 
 def test_memory_that_another_judge_waits_for_is_given_back_before_the_next_solution(session):
@@ -192,9 +196,13 @@ def test_waiting_is_counted_once(session, monkeypatch, large):
     assert findings.phase_s["waiting"] == pytest.approx(session.turns.waited_s, abs=0.05)
 
 
-def test_waiting_is_a_phase_of_its_own(session):
-    session.turns = beside_others()
+@pytest.mark.parametrize("large", [1, 10**12])
+@pytest.mark.parametrize("lacking", [0, 1])
+def test_waiting_is_a_phase_of_its_own(session, monkeypatch, full, large, lacking):
+    monkeypatch.setattr(bench, "LARGE", large)
+    session.turns, full.lacking = Turns(Waiting(), Waiting(), Waiting()), lacking
     session.turns._gpu.wait_s, session.turns._opening.wait_s = 0.05, 0.02
+    session.turns._memory.wait_s = 0.5
     (findings,) = session(RIGHT)
     phases = findings.phase_s
     assert phases["waiting"] == pytest.approx(session.turns.waited_s, abs=0.06)  # all but the end of the processes

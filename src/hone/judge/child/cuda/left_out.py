@@ -21,8 +21,8 @@ from hone.judge.device.cuda import driver
 
 LAUNCHES = re.compile(rb"_*cu(da)?Launch(Cooperative)?Kernel\w*")
 """CUDA's functions that launch a kernel: `cudaLaunchKernel` up to CUDA 12, `__cudaLaunchKernel` in 13, and others."""
-KERNELS = re.compile(rb"__cudaRegisterFunction|cu(da)?Launch\w*Kernel")
-"""In an object that has kernels, or launches some; nvcc gives the section `.nv_fatbin` to objects without any, too."""
+KERNELS = re.compile(rb"__cudaRegisterFunction|cu(da)?Launch\w*Kernel|cu(Module|Library)Load|getNVRTC")
+"""In an object that has kernels, or loads or launches some. nvcc gives all objects the section `.nv_fatbin`."""
 SAMPLED = 1 << 20
 """Elements of a result that are compared, about."""
 NOT_A_NUMBER = 0xFFFFFFFF

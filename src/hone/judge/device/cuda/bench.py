@@ -38,6 +38,7 @@ from hone.sources.gold import gold_solution
 
 LARGE = 4
 """So many times its tensors a problem may need: batches have many sets, and float64 is twice as wide."""
+NO_MEMORY = ("GPU memory", "STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED")
 COMPILING_RUNS = 3
 BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)
 """What trying to capture a solution may bring about: judged again in a process where nothing is captured."""
@@ -87,8 +88,10 @@ class CudaBench:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.drop()
-        self._stack.close()
+        try:
+            self.drop()
+        finally:
+            self._stack.close()
 
     def drop(self) -> None:
         """End references and baselines: the next solution gets new ones."""
@@ -107,23 +110,22 @@ class CudaBench:
                 self._judge_again(case, findings, scratch)  # in fresh processes of all sides
 
     def _judge_in_turns(self, case: Case, findings: Findings, scratch: Path | None) -> None:
-        """While others work, too; alone where that takes much memory, or too much after all.
+        """While others work, too; alone where that takes much memory.
 
-        What others keep in memory still is there then. Who lacks memory even so is judged again without it.
+        What others keep in memory is there in both cases. Who lacks memory is judged once more, alone and without it.
         """
-        if not self._is_large(case):
-            self._keep_memory(findings)
-            try:
-                self._judge_sizes(case, findings, scratch)
-                return
-            except Verdict as verdict:
-                self._give_way(verdict, findings)
         self._keep_memory(findings)
         try:
-            self._judge_alone(case, findings, scratch)
+            if self._is_large(case):
+                self._judge_alone(case, findings, scratch)
+            else:
+                self._judge_sizes(case, findings, scratch)
             return
         except Verdict as verdict:
-            self._give_way(verdict, findings)
+            if not self._turns.shared or not _lacks_memory(verdict):
+                raise
+        with self._waited(findings):
+            self.drop()
         with self._waited(findings), self._turns.all_memory():
             self._judge_alone(case, findings, scratch)
 
@@ -142,13 +144,6 @@ class CudaBench:
             if self._turns.memory_wanted:
                 self.drop()
             self._turns.keep_memory()
-
-    def _give_way(self, verdict: Verdict, findings: Findings) -> None:
-        """Give all memory back if what others have of it may be the cause; raises the verdict if not."""
-        if not self._turns.shared or not _lacks_memory(verdict):
-            raise verdict
-        with self._waited(findings):
-            self.drop()
 
     def _is_large(self, case: Case) -> bool:
         """Whether it may need more of the memory than a judge's share; raises Verdict where there is no plan for it."""
@@ -275,14 +270,18 @@ class CudaBench:
     @contextmanager
     def _waited(self, findings: Findings, within: str = "") -> Iterator[None]:
         """Make what is waited for a turn a phase of its own, once, and take it out of the one that it is within."""
+        self._count_waiting(findings)  # of a block around this one
         try:
             yield
         finally:
-            waited_s = self._turns.waited_s - self._counted_s
-            self._counted_s = self._turns.waited_s
-            findings.add(WAITING, waited_s)
-            if within:
-                findings.add(within, -waited_s)
+            self._count_waiting(findings, within)
+
+    def _count_waiting(self, findings: Findings, within: str = "") -> None:
+        waited_s = self._turns.waited_s - self._counted_s
+        self._counted_s = self._turns.waited_s
+        findings.add(WAITING, waited_s)
+        if within:
+            findings.add(within, -waited_s)
 
     def _take_times(
         self, case: Case, subject: DeviceSubject, reference: DeviceReference, findings: Findings, scalars: Scalars,
@@ -386,5 +385,5 @@ class CudaBench:
 
 
 def _lacks_memory(verdict: Verdict) -> bool:
-    """Whether there might be enough where no other judge is at work."""
-    return verdict.status is Status.OUT_OF_MEMORY or "GPU memory" in verdict.detail
+    """Whether there might be enough where no other judge has any; cuBLAS and cuDNN say it in words of their own."""
+    return verdict.status is Status.OUT_OF_MEMORY or any(words in verdict.detail for words in NO_MEMORY)
