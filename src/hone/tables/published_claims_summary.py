@@ -143,7 +143,7 @@ TABLE = RunTable(
         "archive": "Archive",
         "claims": "Claims",
         "passed_share": "Pass here",
-        "credited_share": "without a finding",
+        "credited_share": "Credited",
         "median_claimed": "Median claimed",
         "median_as_published": "KernelBench's loop",
         "median_device": "Device's clock",
