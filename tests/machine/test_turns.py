@@ -113,6 +113,16 @@ def test_a_turn_inside_a_turn_changes_nothing(judge):
         pass
 
 
+def all_end(steps, judges):
+    """Whether `steps(number, judge)` come to an end, all at the same time in threads."""
+    threads = [threading.Thread(target=steps, args=pair, daemon=True) for pair in enumerate(judges)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    return not any(thread.is_alive() for thread in threads)
+
+
 @contextlib.contextmanager
 def taking_times(judge):
     with judge.measuring(), judge.quiet():
@@ -144,12 +154,7 @@ def test_nobody_waits_for_the_gpu_and_for_somebody_who_waits_for_it(judge):
             with steps[(at + step) % len(steps)](mine):
                 time.sleep(0.001)
 
-    threads = [threading.Thread(target=busy, args=(at, judge()), daemon=True) for at in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert not any(thread.is_alive() for thread in threads)
+    assert all_end(busy, [judge() for _ in range(4)])
 
 
 def test_within_a_turn_of_its_own_a_judge_opens_the_gpu_at_once(judge):
@@ -220,12 +225,7 @@ def test_judges_that_keep_memory_and_need_it_all_never_wait_for_each_other(judge
                     time.sleep(0.001)
         mine.give_memory_back()
 
-    threads = [threading.Thread(target=judging, args=(at, judge()), daemon=True) for at in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert not any(thread.is_alive() for thread in threads)
+    assert all_end(judging, [judge() for _ in range(4)])
 
 
 def test_a_turn_ends_with_an_error_and_with_its_judge(judge):

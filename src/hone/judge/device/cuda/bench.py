@@ -38,7 +38,8 @@ from hone.sources.gold import gold_solution
 
 LARGE = 4
 """So many times its tensors a problem may need: batches have many sets, and float64 is twice as wide."""
-NO_MEMORY = ("GPU memory", "STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED")
+SHORT_OF_MEMORY = ("GPU memory", "STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED")
+"""Words of the judge, cuDNN and cuBLAS that may mean it. As they may mean something else, the status stays."""
 COMPILING_RUNS = 3
 BY_CAPTURES = (Status.WRONG_VALUE, Status.RUNTIME_ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)
 """What trying to capture a solution may bring about: judged again in a process where nothing is captured."""
@@ -385,5 +386,5 @@ class CudaBench:
 
 
 def _lacks_memory(verdict: Verdict) -> bool:
-    """Whether there might be enough where no other judge has any; cuBLAS and cuDNN say it in words of their own."""
-    return verdict.status is Status.OUT_OF_MEMORY or any(words in verdict.detail for words in NO_MEMORY)
+    """Whether there might be enough where no other judge has any."""
+    return verdict.status is Status.OUT_OF_MEMORY or any(words in verdict.detail for words in SHORT_OF_MEMORY)
