@@ -150,6 +150,8 @@ def pass_gate(wildcards, turn):
     place = {"experiment": wildcards.experiment, "model": wildcards.model, "turn": turn}
     if wildcards.experiment in kinds.rounds:
         checkpoints.round_gate.get(**place, batch=wildcards.batch)
+    elif int(turn) > 0:
+        checkpoints.batch_gate.get(**place, batch=wildcards.batch)
     else:
         checkpoints.gate.get(**place)
 
