@@ -257,6 +257,13 @@ def test_known_traces_are_not_judged_again(bench, monkeypatch):
         bench.judge(item, wrong, protocol=UNTIMED, again=True)
 
 
+def test_no_device_is_waited_for_where_all_verdicts_are_known(bench, monkeypatch):
+    item = scale_definition()
+    first = bench.judge(item, solution_of(item, SCALE_CPP), protocol=UNTIMED)
+    monkeypatch.setattr(judging, "Session", lambda *_: pytest.fail("opened the device"))
+    assert bench.judge(item, solution_of(item, SCALE_CPP), protocol=UNTIMED) == first
+
+
 def test_an_interrupt_loses_nothing_that_was_judged(bench, monkeypatch):
     item = scale_definition()
     solutions = [solution_of(item, f"not C++ {number}") for number in range(3)]

@@ -66,6 +66,8 @@ def judge_all(
         pair: trace.model_copy(update={"protocol": protocol}) for pair, trace in known.items() if trace is not None
     }
     to_judge = sorted((pair for pair in wanted if pair not in traces), key=lambda pair: places[pair])
+    if not to_judge:  # nor is a device waited for
+        return [traces[pair] for pair in order]
     with progress_bar("judge", len(to_judge), wanted=progress) as advance, Session(protocol, baselines) as session:
         for pair in to_judge:
             trace = judge_one(wanted[pair], session)
