@@ -27,9 +27,9 @@ eighths = st.integers(-8000, 8000).map(lambda number: number / 8)
 limits = st.sampled_from([0.0, 1e-4, 0.5])
 
 
-def tally(expected, got, atol=0.0, rtol=0.0, name="out", slack=0.0):
+def tally(expected, got, atol=0.0, rtol=0.0, name="out", slack=0.0, figures=True):
     found = DeviceTally()
-    found.add(name, expected, got, atol=atol, rtol=rtol, slack=slack)
+    found.add(name, expected, got, atol=atol, rtol=rtol, slack=slack, figures=figures)
     return found
 
 
@@ -55,6 +55,22 @@ def test_floats_are_judged_as_a_plain_loop_does(values, atol, rtol):
     assert found.max_abs_error == max(errors, default=0.0)
     assert found.first_wrong.startswith(f"out[{wrong.index(True)}] is " if any(wrong) else "")
     assert bool(found.first_wrong) == any(wrong)
+    audit = tally(expected, got, atol, rtol, figures=False)
+    assert (audit.wrong, audit.first_wrong) == (found.wrong, found.first_wrong)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("planted", [NAN, INF, -INF, 3.0])
+def test_one_wrong_element_among_many_right_ones_is_found_without_figures(dtype, planted):
+    torch.manual_seed(0)
+    expected = torch.rand(4096).to(dtype)
+    got = (expected.float() + 1e-3).to(dtype)
+    right = tally(expected, got, 1e-2, 1e-2, figures=False)
+    assert (right.wrong, right.elements, right.max_abs_error) == (0, 4096, 0.0)
+    got[1234] = planted
+    assert tally(expected, got, 1e-2, 1e-2, figures=False).wrong == 1
+    assert tally(got, got.clone(), figures=False).wrong == 0
+    assert tally(got, expected, 1e-2, 1e-2, figures=False).wrong == 1
 
 
 @quickly
@@ -67,6 +83,7 @@ def test_slack_forgives_and_is_left_out_of_the_count_by_tolerance(values, atol, 
     by_tolerance = [is_wrong(want, have, atol, 0.0) for want, have in zip(wants, haves, strict=True)]
     forgiving = [is_wrong(want, have, atol + slack, 0.0) for want, have in zip(wants, haves, strict=True)]
     assert (found.wrong_by_tolerance, found.wrong) == (sum(by_tolerance), sum(forgiving))
+    assert tally(expected, got, atol, 0.0, slack=slack, figures=False).wrong == sum(forgiving)
 
 
 def test_what_is_near_the_exact_result_is_right_however_far_the_reference_is():
