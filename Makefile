@@ -6,7 +6,7 @@ CORES ?= 2
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 
-.PHONY: demo test slow check pytest format generated report h200 clean
+.PHONY: demo test slow check lint types pytest format generated report h200 clean
 
 demo: .venv/.installed
 	@$(SNAKEMAKE)
@@ -15,23 +15,26 @@ demo: .venv/.installed
 
 test: check pytest
 
-# What people and CI run before anything else; warnings are errors.
-check: .venv/.installed
+# What people and CI run before anything else; warnings are errors. `make --jobs 2 check` runs both parts side by side.
+check: lint types
+lint: .venv/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
+types: .venv/.installed
+	$(BIN)/mypy
 
-# Two workers; a file's tests stay on one, because they share a run or build on one another.
-PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Three workers for two cores, as tests wait for processes of theirs; a file's tests stay on one, because they share a
+# run or build on one another.
+PYTEST := $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 pytest: .venv/.installed
 	$(PYTEST)
 
 # Whole runs, a Slurm, a browser: what takes ten seconds or more. Root on Debian or Ubuntu, for the Slurm.
-# Three workers: a third of the time they wait, for a Slurm or for what hangs on purpose.
+# Four workers: they wait more, for a Slurm or for what hangs on purpose.
 slow: .venv/.installed
-	$(PYTEST) --numprocesses 3 -m slow
+	$(PYTEST) --numprocesses 4 -m slow
 
 format: .venv/.installed
 	$(BIN)/ruff format .

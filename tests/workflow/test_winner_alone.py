@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow  # three campaigns
 SLUG = MODEL.replace("/", "--")
 RUNS = {"alone": {"astra": {"evaluate": "winner"}}}
 EVALUATED = f"results/tiny/evaluations/alone/{SLUG}/winner/000.jsonl"
+READ = ("tables", "results/tiny/pages/astra/alone")
 
 
 def write_code(prompt, number):
@@ -42,7 +43,7 @@ def edit(rounds, words):
 
 
 def test_only_the_winner_is_evaluated(rounds):
-    jobs = rounds.jobs(rounds.run())
+    jobs = rounds.jobs(rounds.make(*READ))
     assert (jobs["winner"], jobs["evaluate_winner"]) == (1, 1)
     assert "evaluate" not in jobs
     found = read_records(rounds.folder / EVALUATED, Trace)
@@ -61,7 +62,7 @@ def test_only_the_winner_is_evaluated(rounds):
 
 
 def test_a_second_run_has_nothing_to_do(rounds):
-    assert "Nothing to be done" in rounds.run()
+    assert "Nothing to be done" in rounds.make(*READ)
 
 
 def test_an_equal_choice_evaluates_nothing(rounds):

@@ -46,7 +46,7 @@ rule build_existing:
         paths.log("build_existing/{source}/level{level}"),
     conda:
         "../../envs/hone.yaml"
-    threads: build_threads
+    threads: compilers
     params:
         store=settings.paths.store,
         timeout_s=settings.judge.build_timeout_s,

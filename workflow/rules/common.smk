@@ -50,9 +50,16 @@ def all_cores(wildcards):
     return workflow.cores if workflow.scheduling_settings else 1
 
 
-def build_threads(wildcards):
+def compilers(wildcards):
     """A quarter of the run's cores, four at least: some batches are built side by side, and there is room for judges."""
     return max(4, (all_cores(wildcards) or 0) // 4)
+
+
+def build_threads(wildcards):
+    """As `compilers`, but no more than a batch can use: an answer has two compilers at a time, for C++ and for CUDA."""
+    chosen = settings.experiments[wildcards.experiment]
+    problems = sum(chosen.selects(*number) for number in batch_numbers(wildcards))
+    return min(compilers(wildcards), 2 * problems * chosen.samples)
 
 
 def judge_threads(wildcards):
