@@ -56,10 +56,12 @@ def compilers(wildcards):
 
 
 def build_threads(wildcards):
-    """As `compilers`, but no more than a batch can use: an answer has two compilers at a time, for C++ and for CUDA."""
+    """As `compilers`, but no more than two for each answer of a model: one for C++, one for CUDA."""
+    if wildcards.experiment not in kinds.prompted:
+        return compilers(wildcards)
     chosen = settings.experiments[wildcards.experiment]
     problems = sum(chosen.selects(*number) for number in batch_numbers(wildcards))
-    return min(compilers(wildcards), 2 * problems * chosen.samples)
+    return min(compilers(wildcards), 2 * problems * chosen.candidates)
 
 
 def judge_threads(wildcards):
@@ -157,8 +159,6 @@ def pass_gate(wildcards, turn):
     place = {"experiment": wildcards.experiment, "model": wildcards.model, "turn": turn}
     if wildcards.experiment in kinds.rounds:
         checkpoints.round_gate.get(**place, batch=wildcards.batch)
-    elif int(turn) > 0:
-        checkpoints.batch_gate.get(**place, batch=wildcards.batch)
     else:
         checkpoints.gate.get(**place)
 

@@ -202,19 +202,3 @@ checkpoint gate:
     localrule: True
     message:
         "The kernels are known: {wildcards.experiment}, {wildcards.model}, turn {wildcards.turn}."
-
-
-checkpoint batch_gate:
-    """Wait for a batch's kernels of a later turn, then plan what uses them."""
-
-    # As `gate`, for each batch alone: a batch goes on while another is still built or judged. Each gate costs a plan,
-    # so the first turn, where a large run has most batches, has one for all.
-    input:
-        SHARD.records("solutions"),
-    output:
-        touch(paths.gate("{experiment}/{model}/turn{turn}/{batch}")),
-    wildcard_constraints:
-        experiment=only(kinds.from_scratch),
-    localrule: True
-    message:
-        f"The kernels are known: {THIS_SHARD}."

@@ -69,7 +69,6 @@ def test_one_wrong_element_among_many_right_ones_is_found_without_figures(dtype,
     assert (right.wrong, right.elements, right.max_abs_error) == (0, 4096, 0.0)
     got[1234] = planted
     assert tally(expected, got, 1e-2, 1e-2, figures=False).wrong == 1
-    assert tally(got, got.clone(), figures=False).wrong == 0
     assert tally(got, expected, 1e-2, 1e-2, figures=False).wrong == 1
 
 
@@ -130,6 +129,7 @@ def test_chunks_give_the_same_as_one_piece(monkeypatch):
     slack, far = rounding_slack(expected, got), distance([got], [expected])
     monkeypatch.setattr(checks, "CHUNK", 4)
     assert tally(expected, got, 1e-3, 0.0) == whole
+    assert tally(expected, got, 1e-3, 0.0, figures=False).wrong == whole.wrong > 0
     assert rounding_slack(expected, got) == pytest.approx(slack)
     assert distance([got], [expected]) == pytest.approx(far)
 
@@ -199,6 +199,23 @@ def test_distance_takes_the_worst_output_and_leaves_out_what_has_none():
     assert distance([torch.tensor([NAN, 1.0])], [torch.ones(2)]) == INF
     with pytest.raises(ValueError):
         distance([one], [one, one])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float8_e4m3fn], ids=str)
+@pytest.mark.parametrize("wide", [False, True])
+def test_errors_are_those_of_float64_whatever_the_types_are(dtype, wide):
+    got, exact = torch.tensor([1.0, 2.0, -4.0]).to(dtype), torch.tensor([1.25, 2.0, -4.5], dtype=torch.float64)
+    exact = exact if wide else exact.to(dtype)
+    off = (got.double() - exact.double()).square()
+    assert rounding_slack(got, exact) == pytest.approx(ROUNDING_SLACK * float(off.mean().sqrt()))
+    assert distance([got], [exact]) == pytest.approx(float(off.sum().sqrt() / exact.double().norm()))
+
+
+def test_flags_and_numbers_too_large_to_square_have_a_distance_or_none():
+    assert distance([torch.tensor([True, False])], [torch.ones(2)]) == pytest.approx(math.sqrt(0.5))
+    large = torch.tensor([1e200], dtype=torch.float64)
+    assert distance([large], [large]) is None
+    assert distance([large], [torch.ones(1)]) == INF
 
 
 def test_the_scale_of_unusual_values():
@@ -306,6 +323,14 @@ def test_a_nan_of_eight_bits_stands_where_it_is_expected(dtype):
     nan, one = torch.tensor([NAN]).to(dtype), torch.ones(1).to(dtype)
     assert tally(nan, nan).wrong == 0
     assert tally(nan, one).wrong == tally(one, nan).wrong == 1
+
+
+@EIGHT_BITS
+def test_what_is_near_an_exact_result_of_eight_bits_is_right(dtype):
+    found = DeviceTally()
+    expected, got, exact = (torch.tensor(values).to(dtype) for values in ([4.0, 4.0], [1.0, 2.0], [1.0, 1.0]))
+    found.add("out", expected, got, atol=0.0, rtol=0.0, exact=exact)
+    assert (found.wrong, found.wrong_by_tolerance) == (1, 2)
 
 
 @EIGHT_BITS

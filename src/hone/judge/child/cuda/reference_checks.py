@@ -171,10 +171,10 @@ class ReferenceChecks(Yardsticks):
         tolerance, scaled = message["tolerance"], message["scaled"]
         results = self._results(index) if aside is None else aside
         slacks = self._slacks.get(message["distribution"], [0.0] * len(self._expected))
+        figures = "audit" not in message
         exacts: Sequence[torch.Tensor | None] = exact or [None] * len(slacks)
         for (name, have), want, slack, best in zip(results.items(), self._expected, slacks, exacts, strict=True):
             atol = tolerance["atol"] * (scale_of(want) if scaled else 1.0)
-            figures = "audit" not in message
             tally.add(name, want, have, atol=atol, rtol=tolerance["rtol"], slack=slack, exact=best, figures=figures)
 
     def _results(self, index: int) -> dict[str, torch.Tensor]:

@@ -104,7 +104,7 @@ def _wrong(
 
 
 def _near(have: torch.Tensor, exact: torch.Tensor, atol: float, rtol: float) -> torch.Tensor:
-    return (have.double() - exact).abs_() <= exact.double().abs().mul_(rtol).add_(atol)
+    return _off(have, exact).abs_() <= exact.double().abs().mul_(rtol).add_(atol)
 
 
 def _raw(tensor: torch.Tensor) -> torch.dtype:
@@ -124,7 +124,7 @@ def rounding_slack(expected: torch.Tensor, exact: torch.Tensor) -> float:
     squares, wants, exacts = 0.0, expected.reshape(-1), exact.reshape(-1)
     for start in range(0, wants.numel(), CHUNK):
         part = slice(start, start + CHUNK)
-        squares += _squares(wants[part] - exacts[part].double())
+        squares += _squares(_off(wants[part], exacts[part]))
     rms = (squares / max(wants.numel(), 1)) ** 0.5
     return ROUNDING_SLACK * rms if math.isfinite(rms) else 0.0
 
@@ -145,16 +145,23 @@ def _distance(got: torch.Tensor, exact: torch.Tensor) -> float | None:
     mine, theirs = got.reshape(-1), exact.reshape(-1)
     for start in range(0, theirs.numel(), CHUNK):
         want = theirs[start : start + CHUNK].double()
-        off += _squares(mine[start : start + CHUNK] - want)
+        off += _squares(_off(mine[start : start + CHUNK], want))
         size += _squares(want)
     if not size or not math.isfinite(size):
         return None
     return float((off / size) ** 0.5) if math.isfinite(off) else float("inf")
 
 
+def _off(got: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
+    """got - exact in float64; the subtraction widens `got` itself, where PyTorch knows how."""
+    narrow = got.dtype in FLOAT8_STEPS or got.dtype is torch.bool
+    return (got.double() if narrow else got) - exact.double()
+
+
 def _squares(tensor: torch.Tensor) -> float:
-    """Their sum, in one pass."""
-    return float(torch.linalg.vector_norm(tensor)) ** 2
+    """Their sum, in one pass; infinite where it is too large."""
+    norm = float(torch.linalg.vector_norm(tensor))
+    return norm * norm
 
 
 def scale_of(tensor: torch.Tensor) -> float:
