@@ -4,7 +4,7 @@ BUILD_GPU = gpu(settings.gpu).model_dump(mode="json") if settings.gpu else None
 
 
 rule build:
-    """Compile a batch's solutions: solutions in, builds out. Takes a quarter of the cores, four at least, and no GPU."""
+    """Compile a batch's solutions: solutions in, builds out. Takes a quarter of the cores and no GPU."""
     input:
         solutions=solutions_behind_gate,
         definitions=[DEFINITIONS],
