@@ -32,9 +32,8 @@ pytest: .venv/.installed
 	$(PYTEST)
 
 # Whole runs, a Slurm, a browser: what takes ten seconds or more. Root on Debian or Ubuntu, for the Slurm.
-# Four workers: they wait more, for a Slurm or for what hangs on purpose.
 slow: .venv/.installed
-	$(PYTEST) --numprocesses 4 -m slow
+	$(PYTEST) -m slow
 
 format: .venv/.installed
 	$(BIN)/ruff format .

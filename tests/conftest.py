@@ -40,9 +40,14 @@ def get_init_inputs():
 '''
 
 
+LONGEST = ("test_demo.py", "test_slurm.py", "test_edits.py", "test_astra.py")
+"""Files of four to seven minutes."""
+
+
 def pytest_collection_modifyitems(items):
-    """The longest first, then whole pipelines: they take minutes, and two workers should end together."""
-    items.sort(key=lambda item: (item.path.name != "test_edits.py", "workflow" not in item.path.parts))
+    """The longest first, then whole pipelines: they take minutes, and all workers should end together."""
+    ranks = {name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (ranks.get(item.path.name, len(LONGEST)), "workflow" not in item.path.parts))
 
 
 @pytest.fixture
