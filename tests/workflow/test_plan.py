@@ -55,6 +55,21 @@ def test_the_example_of_trainings_alone_plans_nothing_of_the_demo(tmp_path):
     assert not {"fetch", "define", "generate", "gold"} & set(jobs)
 
 
+def test_a_build_of_one_answer_takes_two_cores_and_one_of_many_a_quarter(tmp_path):
+    for name in SHARED:
+        (tmp_path / name).symlink_to(ROOT / name)
+    command = [sys.executable, "-m", "snakemake", "builds", "-n", "--cores", "16"]
+    command += ["--configfile", "config/h200_kernelbench.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    job = r"^rule build:\n(?: +\w+: .*\n)*? +wildcards: experiment=(\w+), .* batch=(\d+)\n +threads: (\d+)$"
+    jobs = re.findall(job, done.stdout, re.MULTILINE)
+    threads = {(experiment, batch): int(count) for experiment, batch, count in jobs}
+    alone, several = "006", "000"  # one of the problems, three of them
+    assert threads["one_shot", alone] == threads["refine_gep", alone] == 2
+    assert threads["sampling", alone] == threads["one_shot", several] == 4
+
+
 def test_a_training_on_eight_hosts_is_one_job_with_two_gpus_of_each(tmp_path):
     (example,) = re.findall(r"```yaml\n(graphs:.*?)```", Path("docs/cluster.md").read_text(), re.DOTALL)
     (tmp_path / "hosts.yaml").write_text(example)
