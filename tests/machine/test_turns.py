@@ -272,7 +272,9 @@ def test_a_judge_knows_when_it_has_the_gpu_to_itself(judge):
 # ------------------------------------------------------------------------------------------------------- seats
 
 
-@pytest.mark.parametrize(("memory", "wanted"), [(8 << 30, 1), (SMALL, 1), (80 << 30, 2), (LARGE, 3), (1 << 40, 3)])
+@pytest.mark.parametrize(
+    ("memory", "wanted"), [(8 << 30, 1), (SMALL, 1), (64 << 30, 2), (80 << 30, 3), (LARGE, 3), (1 << 40, 3)]
+)
 def test_seats_go_by_memory(memory, wanted):
     assert seats(Gpu("", "", "", memory, "9.0")) == wanted
 

@@ -29,7 +29,7 @@ POLL_S = 0.5
 LOCKS = Path("/tmp")
 MOST_SEATS = 3
 """Judges on one GPU: more would mostly wait for each other's measurements."""
-SEAT_BYTES = 32 << 30
+SEAT_BYTES = 26 << 30
 """GPU memory that a judge should have, small problems provided: see `hone.judge.device.cuda.bench`."""
 
 
