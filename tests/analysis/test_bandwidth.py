@@ -32,4 +32,4 @@ def test_where_nothing_is_known_there_is_no_floor(trace):
 
 
 def test_what_was_measured_goes_by_the_devices_name_in_traces():
-    assert read_copy_bandwidths(GPUS).gb_per_s == {"NVIDIA H200": 4280.0}
+    assert read_copy_bandwidths(GPUS).gb_per_s == {"NVIDIA H100 80GB HBM3": 3020.0, "NVIDIA H200": 4280.0}

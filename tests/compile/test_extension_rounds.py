@@ -9,6 +9,7 @@ from hone.compile import extension_rounds as rounds_module
 from hone.compile.extension_call import call_key, call_of
 from hone.compile.outcome import fallback, first_refusal, module_raised, unbuilt
 from hone.compile.recording import record_calls
+from hone.core.store import Store
 from hone.machine.hardware import DEFAULT, gpu
 from hone.records import Build, BuildStatus, Language
 from tests.judge.conftest import scale_definition, solution_of
@@ -202,3 +203,74 @@ def test_nobody_built_what_the_source_builds(tmp_path, monkeypatch, source, expe
     assert unbuilt(nothing, solution(IMPORTS + source)) == expected
     assert not unbuilt(found.model_copy(update={"extensions": {"k": "x.so"}}), solution(IMPORTS + source))
     assert not unbuilt(found.model_copy(update={"refused": {"k": "no"}}), solution(IMPORTS + source))
+
+
+# ------------------------------------------------------------------------------------- from the store
+
+
+@pytest.fixture
+def again(tmp_path, monkeypatch):
+    """A module's build, by a compiler whose objects are in the store as they are in real life; and whether it ran."""
+    store = Store(tmp_path)
+
+    def build(source):
+        runs = []
+
+        def record(*arguments):
+            runs.append(arguments)
+            return record_calls(*arguments)
+
+        def compiler(call, *_):
+            key = call_key(call)
+            (tmp_path / "x.so").write_bytes(key.encode())
+            made = Build(solution=key, status=BuildStatus.BUILT, artifact=store.artifact_of(key), seconds=3.0)
+            store.keep_build(key, made, tmp_path / "x.so")
+            return made
+
+        monkeypatch.setattr(rounds_module, "build_extension", compiler)
+        monkeypatch.setattr(rounds_module, "record_calls", record)
+        modules = [solution(source)]
+        (found,) = build_all(modules, {ITEM.name: ITEM}, store=tmp_path, timeout_s=60, workers=1, progress=False)
+        return found, len(runs)
+
+    return build
+
+
+TWO = f"{IMPORTS}load_inline('a', 'int f();')\nload_inline('b', 'int g();')\n"
+
+
+def test_a_module_that_was_built_is_not_run_again_and_its_build_is_the_same_to_the_byte(again):
+    first, runs = again(TWO)
+    second, more = again(TWO)
+    assert (runs, more) == (1, 0)
+    assert second.model_dump_json() == first.model_dump_json()
+
+
+def test_another_module_is_run(again):
+    again(TWO)
+    found, runs = again(TWO + "load_inline('c', 'int h();')\n")
+    assert runs == 1 and len(found.extensions) == 3
+
+
+def test_a_module_is_run_again_where_an_object_is_damaged(again, tmp_path):
+    found, _ = again(TWO)
+    path = tmp_path / next(iter(found.extensions.values()))
+    path.write_bytes(b"not it")
+    again_found, runs = again(TWO)
+    assert runs == 1 and again_found.extensions == found.extensions
+    assert Store(tmp_path).has_artifact(next(iter(found.extensions.values())))
+
+
+@pytest.mark.parametrize(
+    "line", ["raise RuntimeError('no GPU')", "load_inline('d', 'e', extra_cflags=3)", "import package_that_is_missing"]
+)
+def test_what_may_be_the_machines_doing_is_tried_again(again, line):
+    _, runs = again(f"{TWO}{line}\n")
+    _, more = again(f"{TWO}{line}\n")
+    assert (runs, more) == (1, 1)
+
+
+def test_a_module_is_run_again_when_packages_change(again, monkeypatch):
+    again(TWO)
+    monkeypatch.setattr(rounds_module, "_packages", lambda: ["cupy 14.0"])
+    assert again(TWO)[1] == 1

@@ -41,6 +41,8 @@ class Recording:
     """The parts that held the process, named as in `hone.machine.confinement`."""
     timed_out: bool = False
     """It did not come to the end of the module; a constructor that does not end is left to the judge."""
+    cut: bool = False
+    """It was ended, wherever it was."""
     seconds: float = 0.0
     """What it took, without waiting for a core."""
 
@@ -102,7 +104,7 @@ def _read(said: bytes, timed_out: bool) -> Recording:
         recording.refusal = (
             f"error: the module makes {len(calls)} different load_inline calls, at most {MOST_CALLS} are built"
         )
-    recording.timed_out = timed_out and phase != "model"
+    recording.cut, recording.timed_out = timed_out, timed_out and phase != "model"
     if not phase and not timed_out:
         raise MachineError("the process that records load_inline calls did not start", where=str(PROBE))
     return recording

@@ -74,6 +74,15 @@ class Store:
             return None
         return build
 
+    def has_artifact(self, artifact: str) -> bool:
+        """Whether a shared object, named as `artifact_of` does, is there as it was built."""
+        path = self.root / artifact
+        try:
+            _check_artifact(path, path.parent / CHECKSUM)
+        except (RecordError, OSError):
+            return False
+        return True
+
     def artifact_of(self, key: str) -> str:
         """Path, relative to the store, that the shared object of a key has."""
         return str((self._build_folder(key) / ARTIFACT).relative_to(self.root))

@@ -33,7 +33,7 @@ def on(trace):
         ("NVIDIA H200", 428_000_000, 0.01, 100.0),  # a copy's 4.28 TB/s
         ("NVIDIA H200", 1000, 0.0, 1.3),  # no kernel is shorter
         ("NVIDIA H200", 428_000_000, 0.25, 250.0),  # operations
-        ("NVIDIA H100 80GB HBM3", 335_000_000, 0.0, 100.0),  # no copy was measured: the data sheet's 3.35 TB/s
+        ("NVIDIA L40S", 86_400_000, 0.0, 100.0),  # no copy was measured: the data sheet's 864 GB/s
     ],
 )
 def test_the_longest_bound_counts(on, device, nbytes, floor_ms, expected_us):
@@ -42,7 +42,7 @@ def test_the_longest_bound_counts(on, device, nbytes, floor_ms, expected_us):
 
 def test_what_it_was_computed_with_is_said(on):
     assert least_time(1, on("NVIDIA H200")).source == "a copy's 4280 GB/s, 1.3 us at least"
-    assert least_time(1, on("NVIDIA H100 80GB HBM3")).source == "the data sheet's 3350 GB/s"
+    assert least_time(1, on("NVIDIA L40S")).source == "the data sheet's 864 GB/s"
 
 
 def test_there_is_none_for_other_devices_and_without_a_time(on, trace):
