@@ -6,9 +6,10 @@ import pytest
 
 from hone.compile import build_all
 from hone.compile import extension_rounds as rounds_module
+from hone.compile import recording as recording_module
 from hone.compile.extension_call import call_key, call_of
 from hone.compile.outcome import fallback, first_refusal, module_raised, unbuilt
-from hone.compile.recording import record_calls
+from hone.compile.recording import known_or_recorded_calls, record_calls
 from hone.core.store import Store
 from hone.machine.hardware import DEFAULT, gpu
 from hone.records import Build, BuildStatus, Language
@@ -46,7 +47,7 @@ def built(tmp_path, monkeypatch, source, refuses=lambda call: False, status=Buil
         return Build(solution=call_key(call), status=status, log=log, command=("nvcc",))
 
     monkeypatch.setattr(rounds_module, "build_extension", compiler)
-    monkeypatch.setattr(rounds_module, "record_calls", record)
+    monkeypatch.setattr(recording_module, "record_calls", record)
     (found,) = build_all([solution(source)], {ITEM.name: ITEM}, store=tmp_path, timeout_s=60, workers=1, progress=False)
     return found, len(runs)
 
@@ -205,72 +206,95 @@ def test_nobody_built_what_the_source_builds(tmp_path, monkeypatch, source, expe
     assert not unbuilt(found.model_copy(update={"refused": {"k": "no"}}), solution(IMPORTS + source))
 
 
-# ------------------------------------------------------------------------------------- from the store
+# ------------------------------------------------------------------------------------- calls from the store
 
 
 @pytest.fixture
 def again(tmp_path, monkeypatch):
-    """A module's build, by a compiler whose objects are in the store as they are in real life; and whether it ran."""
-    store = Store(tmp_path)
+    """How often a module is run when its calls are asked for twice, and both recordings."""
 
-    def build(source):
+    def ask(source, between=lambda: None, refused=None):
         runs = []
 
         def record(*arguments):
             runs.append(arguments)
             return record_calls(*arguments)
 
-        def compiler(call, *_):
-            key = call_key(call)
-            (tmp_path / "x.so").write_bytes(key.encode())
-            made = Build(solution=key, status=BuildStatus.BUILT, artifact=store.artifact_of(key), seconds=3.0)
-            store.keep_build(key, made, tmp_path / "x.so")
-            return made
+        monkeypatch.setattr(recording_module, "record_calls", record)
+        found = []
+        for _ in range(2):
+            found.append(
+                known_or_recorded_calls(
+                    solution(source), ITEM.reference, 60, gpu(DEFAULT), refused or {}, Store(tmp_path)
+                )
+            )
+            between()
+        return len(runs), *found
 
-        monkeypatch.setattr(rounds_module, "build_extension", compiler)
-        monkeypatch.setattr(rounds_module, "record_calls", record)
-        modules = [solution(source)]
-        (found,) = build_all(modules, {ITEM.name: ITEM}, store=tmp_path, timeout_s=60, workers=1, progress=False)
-        return found, len(runs)
-
-    return build
+    return ask
 
 
-TWO = f"{IMPORTS}load_inline('a', 'int f();')\nload_inline('b', 'int g();')\n"
+MODEL = """
+class ModelNew(torch.nn.Module):
+    def __init__(self, *_):
+        super().__init__()
+        {}
+"""
+TWO = f"{IMPORTS}load_inline('a', 'int f();', extra_cflags=['-O2'])\n" + MODEL.format("load_inline('b', 'int g();')")
 
 
-def test_a_module_that_was_built_is_not_run_again_and_its_build_is_the_same_to_the_byte(again):
-    first, runs = again(TWO)
-    second, more = again(TWO)
+def test_a_module_that_came_to_its_end_is_run_once(again):
+    runs, first, second = again(TWO)
+    assert (runs, len(first.calls), first.whole) == (1, 2, True)
+    assert (second.calls, second.seconds, second.whole) == (first.calls, first.seconds, True)
+
+
+def test_its_build_is_the_same_to_the_byte(tmp_path, monkeypatch):
+    first, runs = built(tmp_path, monkeypatch, TWO)
+    second, more = built(tmp_path, monkeypatch, TWO)
     assert (runs, more) == (1, 0)
     assert second.model_dump_json() == first.model_dump_json()
 
 
-def test_another_module_is_run(again):
-    again(TWO)
-    found, runs = again(TWO + "load_inline('c', 'int h();')\n")
-    assert runs == 1 and len(found.extensions) == 3
-
-
-def test_a_module_is_run_again_where_an_object_is_damaged(again, tmp_path):
-    found, _ = again(TWO)
-    path = tmp_path / next(iter(found.extensions.values()))
-    path.write_bytes(b"not it")
-    again_found, runs = again(TWO)
-    assert runs == 1 and again_found.extensions == found.extensions
-    assert Store(tmp_path).has_artifact(next(iter(found.extensions.values())))
-
-
 @pytest.mark.parametrize(
-    "line", ["raise RuntimeError('no GPU')", "load_inline('d', 'e', extra_cflags=3)", "import package_that_is_missing"]
+    "source",
+    [
+        f"{IMPORTS}load_inline('a', 'int f();')\nraise RuntimeError('no GPU')\n{MODEL.format('pass')}",
+        IMPORTS + MODEL.format("raise OSError('no space')") + "load_inline('a', 'int f();')\n",
+        IMPORTS + MODEL.format("load_inline('a', 'int f();'); os.kill(os.getpid(), 9)"),
+        f"{IMPORTS}load_inline('a', 'int f();')\nos.kill(os.getpid(), 9)\n{MODEL.format('pass')}",
+        f"{IMPORTS}load_inline('a', 'int f();')\nos._exit(0)\n{MODEL.format('pass')}",
+        f"{IMPORTS}load_inline('a', 'int f();')\nload_inline(1, 2, 3, 4, 5, extra=6)\n{MODEL.format('pass')}",
+        IMPORTS + MODEL.format("self.calls = 'load_inline'"),
+    ],
+    ids=["raises", "constructor raises", "dies there", "dies", "ends itself", "no such call", "no call"],
 )
-def test_what_may_be_the_machines_doing_is_tried_again(again, line):
-    _, runs = again(f"{TWO}{line}\n")
-    _, more = again(f"{TWO}{line}\n")
-    assert (runs, more) == (1, 1)
+def test_a_run_that_may_have_gone_wrong_is_no_knowledge(again, source):
+    runs, first, _ = again(source)
+    assert (runs, first.whole) == (2, False)
 
 
 def test_a_module_is_run_again_when_packages_change(again, monkeypatch):
+    def install():
+        monkeypatch.setattr(recording_module, "_packages", lambda: ["cupy 14.0"])
+
+    assert again(TWO, between=install)[0] == 2
+
+
+def test_a_module_is_run_again_where_python_lies_elsewhere(again, monkeypatch, tmp_path):
+    assert again(TWO, between=lambda: monkeypatch.setattr(recording_module.sys, "prefix", str(tmp_path)))[0] == 2
+
+
+def test_what_is_refused_is_another_question(again, tmp_path):
     again(TWO)
-    monkeypatch.setattr(rounds_module, "_packages", lambda: ["cupy 14.0"])
-    assert again(TWO)[1] == 1
+    runs, first, _ = again(TWO, refused={call_key(call_of("b", "int g();")): "error: no"})
+    assert runs == 2 and not first.whole
+
+
+def test_damaged_calls_are_recorded_anew(again, tmp_path):
+    def damage():
+        for path in (tmp_path / "calls").rglob("*.json"):
+            path.write_text("{")
+
+    with pytest.warns(RuntimeWarning, match="made again"):
+        assert again(TWO, between=damage)[0] == 2

@@ -4,9 +4,10 @@ The request is a JSON object on standard input: `source` of the module, `entry_p
 `gpu` that it finds, as an entry of the table of GPUs, and which calls are `refused` with what words: they raise what
 PyTorch raises, so that the calls behind them are seen.
 The answer are lines of JSON on standard output: one for each call as soon as it is made, `{"failed": …}` for one with
-arguments that PyTorch does not take, `{"phase": …}` before each step, `{"error": …}` when the module itself fails. The
-module runs confined like a solution under the judge (no files but Python's own and those that it writes in memory, no
-network, no programs), in this process: its answers are claims, good for nothing but to be compiled.
+arguments that PyTorch does not take, `{"phase": …}` before each step and at the end, `{"error": …}` when the module
+itself fails, `{"unmade": true}` when its constructor does. The module runs confined like a solution under the judge (no
+files but Python's own and those that it writes in memory, no network, no programs), in this process: its answers are
+claims, good for nothing but to be compiled.
 """
 
 from __future__ import annotations
@@ -64,8 +65,9 @@ def main(memory_bytes: int) -> None:
         say({"error": f"{type(error).__name__}: {error}"[:ERROR_CHARACTERS]})
         os._exit(0)
     say({"phase": "model"})
-    if problem is not None:
-        _construct(module, request["entry_point"], problem)
+    if problem is None or not _constructs(module, request["entry_point"], problem):
+        say({"unmade": True})
+    say({"phase": "end"})
     os._exit(0)
 
 
@@ -149,8 +151,8 @@ def _problem(source: str) -> Any:
         return None
 
 
-def _construct(module: Any, entry_point: str, problem: Any) -> None:
-    """Call the constructor, for calls made there; failures are the judge's business."""
+def _constructs(module: Any, entry_point: str, problem: Any) -> bool:
+    """Call the constructor, for calls made there; whether it came to its end. Why not is the judge's business."""
     import torch
 
     for device in ("meta", "cpu"):
@@ -161,7 +163,8 @@ def _construct(module: Any, entry_point: str, problem: Any) -> None:
                 model_class(**arguments) if isinstance(arguments, dict) else model_class(*arguments)
         except BaseException:  # noqa: BLE001  the boundary to code that may raise anything
             continue
-        return
+        return True
+    return False
 
 
 if __name__ == "__main__":

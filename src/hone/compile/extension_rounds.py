@@ -2,14 +2,11 @@
 
 A module may go on where a call of its own is refused, and may then make other calls. So its calls are recorded, built,
 and recorded again with what is known to be refused, until nothing new is refused. A module that came to its end is not
-run again: the store has its build.
+run again: the store has its calls.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib.metadata
-import sysconfig
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,8 +16,7 @@ from hone.compile.extension_screen import hopeless
 from hone.compile.extension_sites import literal_calls
 from hone.compile.extensions import LOG_CHARACTERS, build_extension, find_tools
 from hone.compile.outcome import from_first_error
-from hone.compile.recording import MOST_CALLS, Recording, record_calls
-from hone.core.code import code_digest
+from hone.compile.recording import MOST_CALLS, Recording, known_or_recorded_calls
 from hone.core.store import Store
 from hone.machine.hardware import GPU, gpu_here
 from hone.records import Build, BuildStatus, Solution, digest
@@ -46,47 +42,14 @@ def build_with_extensions(
     `timeout_s`. `gpu`: what they are built for, as in `toolchain_for`. MachineError when the machine is at fault.
     """
     gpu = gpu or gpu_here()
-    key = _store_key(parsed, solution, reference, gpu)
-    known = store.build(key)
-    if known is not None and all(map(store.has_artifact, known.extensions.values())):
-        return known.model_copy(update={"solution": solution.id})
-    build, whole = _recorded_and_built(parsed, solution, reference, store, timeout_s, gpu)
-    if whole:
-        store.keep_build(key, build, None)
-    return build
-
-
-def _store_key(parsed: Build, solution: Solution, reference: str, gpu: GPU) -> str:
-    """Of all that decides which calls a module makes, and what becomes of them."""
-    module = [solution.source, solution.entry_point, reference, gpu.model_dump(mode="json")]
-    tools = find_tools(gpu)
-    versions = [parsed.toolchain, tools.gxx.version, tools.nvcc.version, tools.torch.version, str(tools.torch.cuda)]
-    own = code_digest("compile", "core/modules", "machine/confinement")
-    return digest(["module", module, versions, _packages(), sysconfig.get_config_var("SOABI"), own])
-
-
-@functools.cache
-def _packages() -> list[str]:
-    """What a module may import, or may do without where it is not there."""
-    return sorted({f"{item.name} {item.version}" for item in importlib.metadata.distributions()})
-
-
-def _recorded_and_built(
-    parsed: Build, solution: Solution, reference: str, store: Store, timeout_s: float, gpu: GPU
-) -> tuple[Build, bool]:
-    """The build, and whether the same module makes the same calls anywhere.
-
-    What it raised, files that it did not find, and a run without an end may be this machine's doing.
-    """
-    parts, recording, recording_s, doubtful = _Parts(), Recording(), 0.0, False
+    parts, recording, recording_s = _Parts(), Recording(), 0.0
     record = True
     for _ in range(ROUNDS):
         if record:
-            recording = record_calls(solution, reference, timeout_s, gpu, parts.refused)
+            recording = known_or_recorded_calls(solution, reference, timeout_s, gpu, parts.refused, store)
             recording_s += recording.seconds
             if stopped := _stopped(recording):
-                return parsed.model_copy(update=stopped), False
-            doubtful = doubtful or bool(recording.failures) or recording.cut
+                return parsed.model_copy(update=stopped)
             parts.refused |= {digest([text]): f"error: {text}" for text in recording.failures}
         new = _new_calls(recording, solution.source, parts)
         if not new:
@@ -94,12 +57,12 @@ def _recorded_and_built(
         added = _build_all(new, store, timeout_s, gpu)
         parts.add(new, added)
         if parts.unfinished:
-            return parsed.model_copy(update=parts.described(parsed) | parts.unfinished), False
+            return parsed.model_copy(update=parts.described(parsed) | parts.unfinished)
         # The module has met refusals that are known without a compiler in this round already.
         record = any(key in parts.refused and not hopeless(new[key]) for key in new)
     log = f"the module raised {recording.remark}" if recording.remark else ""
     update = {"extensions": parts.built, "refused": parts.refused, "log": log, "seconds": recording_s + parts.seconds}
-    return parsed.model_copy(update=update | parts.described(parsed)), not log and not doubtful
+    return parsed.model_copy(update=update | parts.described(parsed))
 
 
 @dataclass

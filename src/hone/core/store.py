@@ -4,6 +4,7 @@
     <store>/traces/ab/<key>.json                     a file renamed into place when it is complete
     <store>/baselines/ab/<key>.json                  the same, of baselines that are timed once for all solutions
     <store>/sanitized/ab/<key>.json                  the same, of what compute-sanitizer says of selected kernels
+    <store>/calls/ab/<key>.json                      the same, of what Python modules ask compilers for
 
 Several processes may use one store. Everything here can be computed again, so an entry that is damaged counts as
 absent: it is reported as a warning and replaced.
@@ -21,7 +22,7 @@ from typing import TypeVar
 
 from hone.core.errors import RecordError
 from hone.core.files import disk_errors, read_record, write_bytes, write_text
-from hone.records import BaselineTimes, Build, Record, SanitizerVerdict, Trace
+from hone.records import BaselineTimes, Build, ModuleCalls, Record, SanitizerVerdict, Trace
 
 R = TypeVar("R", bound=Record)
 
@@ -31,7 +32,7 @@ CHECKSUM = "sha256"
 
 
 class Store:
-    """The four kinds of entries under one root folder, each found by a key of 64 hexadecimal digits."""
+    """The five kinds of entries under one root folder, each found by a key of 64 hexadecimal digits."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -60,6 +61,14 @@ class Store:
         """Keep a sanitizer's verdict; the later of two writers wins. Raises MachineError as `keep_trace`."""
         write_text(self._path("sanitized", key), verdict.model_dump_json() + "\n")
 
+    def calls(self, key: str) -> ModuleCalls | None:
+        """A module's calls kept under a key; absent when there are none or they cannot be read."""
+        return _read(self._path("calls", key), ModuleCalls)
+
+    def keep_calls(self, key: str, calls: ModuleCalls) -> None:
+        """Keep a module's calls; the later of two writers wins. Raises MachineError as `keep_trace`."""
+        write_text(self._path("calls", key), calls.model_dump_json() + "\n")
+
     def build(self, key: str) -> Build | None:
         """The build kept under a key, its artifact checked against its checksum; absent when damaged."""
         folder = self._build_folder(key)
@@ -73,15 +82,6 @@ class Store:
             _warn_damaged(folder, error.problem if isinstance(error, RecordError) else str(error))
             return None
         return build
-
-    def has_artifact(self, artifact: str) -> bool:
-        """Whether a shared object, named as `artifact_of` does, is there as it was built."""
-        path = self.root / artifact
-        try:
-            _check_artifact(path, path.parent / CHECKSUM)
-        except (RecordError, OSError):
-            return False
-        return True
 
     def artifact_of(self, key: str) -> str:
         """Path, relative to the store, that the shared object of a key has."""

@@ -41,7 +41,7 @@ from hone.records.selection import (
     Selection,
     SelectionReason,
 )
-from hone.records.solution import Build, BuildStatus, Candidate, KernelResources, Solution
+from hone.records.solution import Build, BuildStatus, Candidate, KernelResources, ModuleCalls, Solution
 from hone.records.trace import (
     WAITING,
     AsPublished,
@@ -98,6 +98,7 @@ __all__ = [
     "Language",
     "Message",
     "Mode",
+    "ModuleCalls",
     "OperatorShare",
     "Origin",
     "Performance",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
 from pydantic import Field, computed_field, model_validator
 
@@ -113,3 +113,12 @@ class Build(Versioned):
         if (self.status is BuildStatus.BUILT) != (self.artifact is not None):
             raise ValueError("an artifact exists exactly when the build succeeded")
         return self
+
+
+class ModuleCalls(Versioned):
+    """What a Python module asked compilers for, when it was run without a GPU and came to its end."""
+
+    calls: tuple[dict[str, Any], ...] = Field(min_length=1)
+    """Arguments of its `load_inline` calls, different ones, in order."""
+    seconds: float
+    """What the run took, without waiting for a core."""
