@@ -10,6 +10,7 @@ from hone.compile import recording as recording_module
 from hone.compile.extension_call import call_key, call_of
 from hone.compile.outcome import fallback, first_refusal, module_raised, unbuilt
 from hone.compile.recording import known_or_recorded_calls, record_calls
+from hone.core.code import imported
 from hone.core.store import Store
 from hone.machine.hardware import DEFAULT, gpu
 from hone.records import Build, BuildStatus, Language
@@ -223,11 +224,8 @@ def again(tmp_path, monkeypatch):
         monkeypatch.setattr(recording_module, "record_calls", record)
         found = []
         for _ in range(2):
-            found.append(
-                known_or_recorded_calls(
-                    solution(source), ITEM.reference, 60, gpu(DEFAULT), refused or {}, Store(tmp_path)
-                )
-            )
+            asked = solution(source), ITEM.reference, 60, gpu(DEFAULT), refused or {}, Store(tmp_path)
+            found.append(known_or_recorded_calls(*asked))
             between()
         return len(runs), *found
 
@@ -285,7 +283,12 @@ def test_a_module_is_run_again_where_python_lies_elsewhere(again, monkeypatch, t
     assert again(TWO, between=lambda: monkeypatch.setattr(recording_module.sys, "prefix", str(tmp_path)))[0] == 2
 
 
-def test_what_is_refused_is_another_question(again, tmp_path):
+def test_the_key_holds_all_code_that_runs_a_module():
+    files = {file.name for module in recording_module.RUN_BY for file in imported(module)}
+    assert {"extension_probe.py", "extension_call.py", "modules.py", "confinement.py", "syscalls.py"} <= files
+
+
+def test_what_is_refused_is_another_question(again):
     again(TWO)
     runs, first, _ = again(TWO, refused={call_key(call_of("b", "int g();")): "error: no"})
     assert runs == 2 and not first.whole

@@ -16,7 +16,7 @@ from pathlib import Path
 from hone.compile.compiler import scratch_folder, watch
 from hone.compile.extension_call import Call, call_of
 from hone.compile.slots import compiler_slot
-from hone.core.code import code_digest
+from hone.core.code import stage_digest
 from hone.core.errors import MachineError
 from hone.core.store import Store
 from hone.machine.confinement import clean_environment
@@ -28,10 +28,7 @@ TIMEOUT_S = 60.0
 MEMORY_BYTES = 4 * 1024**3
 MOST_BYTES = 4 * 1024**2
 MOST_CALLS = 16
-RUN_BY = (
-    "compile/extension_call", "compile/extension_files", "compile/extension_probe", "compile/extension_screen",
-    "compile/recording", "core/modules", "machine/confinement", "machine/syscalls",
-)  # fmt: skip
+RUN_BY = ("compile.extension_probe", "compile.recording")
 """What runs a module and reads what it says."""
 
 
@@ -79,7 +76,7 @@ def _store_key(solution: Solution, reference: str, gpu: GPU, refused: Mapping[st
     module = [solution.source, solution.entry_point, reference, gpu.model_dump(mode="json"), dict(refused)]
     torch = importlib.util.find_spec("torch")
     python = [sys.version, sys.prefix, (torch and torch.origin) or "", *_packages()]
-    return digest(["calls", module, python, code_digest(*RUN_BY)])
+    return digest(["calls", module, python, *map(stage_digest, RUN_BY)])
 
 
 @functools.cache
