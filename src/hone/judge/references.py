@@ -9,12 +9,14 @@ from hone.judge.verdict import Verdict
 from hone.records import Status
 
 COMPILE_TIMEOUT_S = 600.0
+ADVICE = "If reserved but unallocated memory"
+"""Here PyTorch's account of the memory ends, and its advice to the program's author begins."""
 
 
 def ask_reference(
     runner: Runner, message: dict[str, Any], timeout_s: float, limit: int, no_memory: str
 ) -> dict[str, Any]:
-    """The answer of a reference's process; raises Verdict, of which `no_memory` is the detail where memory is short."""
+    """The answer of a reference's process; raises Verdict, which begins with `no_memory` where memory is short."""
     try:
         answer = runner.ask(message, timeout_s, limit)
     except RunnerTimeoutError:
@@ -32,7 +34,7 @@ def check_reference(answer: dict[str, Any], no_memory: str) -> None:
     if error is None:
         return
     if error["kind"] == "memory":
-        raise Verdict(Status.NOT_JUDGED, no_memory)
+        raise Verdict(Status.NOT_JUDGED, f"{no_memory}: {error['text'].partition(ADVICE)[0].strip()}")
     if error["kind"] == "state":
         raise Verdict(Status.NOT_JUDGED, error["text"])
     if "missing" in error:

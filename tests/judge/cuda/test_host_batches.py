@@ -8,6 +8,7 @@ from hone.judge.device.cuda.events import Clock
 from hone.judge.device.cuda.side import NOT_CAPTURED
 from hone.records import Status
 
+from .fake_driver import FakeCuda
 from .rigs import (
     CHANGING,
     IN_PLACE,
@@ -197,6 +198,18 @@ def test_a_baselines_graph_that_there_is_no_room_for_holds_no_memory(rig, monkey
     monkeypatch.setattr(made.ground, "_open_own_gates", full)
     assert not made.reference.capture("torch_eager")
     assert made.ground._graphs == {}
+
+
+@pytest.mark.parametrize(("free_sets", "given_back"), [(1, 1), (3, 0)])
+def test_a_solution_gives_kept_memory_back_before_new_inputs_are_made_where_they_might_lack_it(
+    rig, monkeypatch, free_sets, given_back
+):
+    made, told = rig(SCALE, "return x + 1", init=NORMAL), []
+    set_bytes = sum(made.reference.regions[name].layout.nbytes for name in ("inputs", "outputs"))
+    monkeypatch.setattr(made.device, "free_bytes", free_sets * set_bytes)
+    monkeypatch.setattr(FakeCuda, "empty_cache", lambda cuda: told.append("given back"))
+    made.subject.prepare(9, [{}] * SETS)
+    assert len(told) == given_back
 
 
 def test_numbers_arrive_set_by_set(rig):

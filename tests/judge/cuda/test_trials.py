@@ -5,6 +5,7 @@ import math
 import pytest
 
 from hone.judge.device.cuda.batches import STREAM
+from hone.judge.device.cuda.reference import NO_MEMORY
 from hone.judge.device.cuda.sets import BatchShape
 from hone.judge.device.cuda.trials import PRECISION_FLOOR, DeviceTrials
 from hone.judge.findings import Findings
@@ -230,3 +231,13 @@ def test_a_reference_that_fails_is_never_the_solutions_fault(bench, error, statu
     made = bench()
     made.ground.act = lambda message: {"error": error}
     assert refused(made).status is status
+
+
+def test_a_reference_without_memory_says_who_holds_it(bench):
+    made = bench()
+    account = "CUDA out of memory. Tried to allocate 8 GiB. GPU 0 has 79 GiB of which 1 GiB is free. "
+    text = account + "If reserved but unallocated memory is large try setting PYTORCH_ALLOC_CONF"
+    made.ground.act = lambda message: {"error": {"kind": "memory", "text": text}}
+    detail = refused(made).detail
+    assert detail == f"{NO_MEMORY}: {account.strip()}"
+    assert made.reference.alive  # it can go on with less

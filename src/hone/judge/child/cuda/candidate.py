@@ -31,6 +31,9 @@ from hone.judge.device.cuda.models import allow_tf32, captured_graph, profile_ta
 from hone.judge.device.cuda.sets import Region
 from hone.judge.wire import UNBUILT
 
+SETS_OF_REFERENCE = 2
+"""Of inputs and outputs: new values, expected results, and what computing either takes."""
+
 
 class CandidateHost:
     """`load` builds the model, `run` calls forward on some sets, `store` copies what it returned to the outputs."""
@@ -121,6 +124,7 @@ class CandidateHost:
     def _prepare(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of all sets: `scalars` has one mapping for each."""
         self._returned = []
+        self._give_back()
         self._arguments = [
             [scalars[name] if name in scalars else tensors[name] for name in self._order]
             for tensors, scalars in zip(self._inputs.sets, message["scalars"], strict=False)
@@ -128,6 +132,15 @@ class CandidateHost:
         self._seed = message["seed"]
         seed_all(self._seed)
         return {"ok": True}
+
+    def _give_back(self) -> None:
+        """Memory that PyTorch keeps for later, where the reference might lack it: on a GPU that a problem almost fills.
+
+        Who makes new inputs and what is expected of them holds as much as `SETS_OF_REFERENCE` sets meanwhile.
+        """
+        sets_bytes = SETS_OF_REFERENCE * (self._inputs.region.layout.nbytes + self._outputs.region.layout.nbytes)
+        if torch.cuda.mem_get_info()[0] < sets_bytes:
+            torch.cuda.empty_cache()
 
     def _calls(self, count: int) -> list[Callable[[], object]]:
         return [functools.partial(self._forward, arguments) for arguments in self._arguments[:count]]

@@ -330,7 +330,7 @@ class DeviceReference:
         try:
             return ask_reference(self._runner, message, timeout_s, limit, NO_MEMORY)
         except Verdict as verdict:
-            if verdict.status is Status.NOT_JUDGED and verdict.detail != NO_MEMORY:
+            if verdict.status is Status.NOT_JUDGED and not verdict.detail.startswith(NO_MEMORY):
                 self._runner.end()  # it may still answer, when something else has been asked
             raise
 
