@@ -29,6 +29,7 @@ On a GPU (`hone.judge.device.cuda`) runners answer to some more:
     capture   make a graph of one batch; spans: run a batch under CUPTI
     try_graph (reference) make one and give it back: its number of steps, and whether they are a chain
     leave_out (solution) run without the module's own kernels, and say what share of the results that changes
+    give_back (solution) free the device memory that PyTorch keeps for later
     arm       (solution) launch the graph, which waits at its gates; collect: read its time
 
 Nothing that comes from a runner is believed but the time at which it came: results are read from the arena.

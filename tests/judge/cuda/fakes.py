@@ -245,6 +245,7 @@ class Honest:
         self.returned: dict[int, int] = {}
         self.result: dict[str, Any] = {}
         self.loaded = self.apart = False
+        self.keeps_memory = True
 
     # What a solution may do otherwise.
 
@@ -325,6 +326,10 @@ class Honest:
     def _prepare(self, message: dict[str, Any]) -> dict[str, Any]:
         self.returned = {}
         self.scalars = message["scalars"]
+        return {"ok": True}
+
+    def _give_back(self, _: Any) -> dict[str, Any]:
+        self.keeps_memory = False
         return {"ok": True}
 
     def _capture(self, message: dict[str, Any]) -> dict[str, Any]:

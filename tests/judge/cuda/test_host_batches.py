@@ -6,6 +6,7 @@ import torch
 from hone.judge.device.cuda import driver
 from hone.judge.device.cuda.events import Clock
 from hone.judge.device.cuda.side import NOT_CAPTURED
+from hone.judge.verdict import Verdict
 from hone.records import Status
 
 from .fake_driver import FakeCuda
@@ -196,8 +197,17 @@ def test_a_baselines_graph_that_there_is_no_room_for_holds_no_memory(rig, monkey
     made.reference.refresh(10, 9, SETS)
     made.reference.reveal(0, SETS)
     monkeypatch.setattr(made.ground, "_open_own_gates", full)
-    assert not made.reference.capture("torch_eager")
+    with pytest.raises(Verdict, match="more GPU memory than is free"):
+        made.reference.capture("torch_eager")
     assert made.ground._graphs == {}
+    assert made.reference.alive
+
+
+def test_a_solution_is_asked_for_what_it_keeps_in_memory(rig, monkeypatch):
+    made, told = rig(SCALE, "return x + 1", init=NORMAL), []
+    monkeypatch.setattr(FakeCuda, "empty_cache", lambda cuda: told.append("given back"))
+    made.subject.give_back()
+    assert told == ["given back"]
 
 
 @pytest.mark.parametrize(("free_sets", "given_back"), [(1, 1), (3, 0)])

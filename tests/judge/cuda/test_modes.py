@@ -162,6 +162,28 @@ def test_a_kernel_beside_a_replay_is_rehearsed_with_as_many_runs_as_its_batches_
     assert found.clock.baseline_modes["torch_eager"] == ("graph" if chain else "replay")
 
 
+FULL = {"error": {"kind": "memory", "text": "CUDA out of memory. Tried to allocate 8 GiB."}}
+
+
+@pytest.mark.parametrize("enough", [True, False])
+def test_a_baseline_that_lacks_memory_is_captured_without_what_the_solution_keeps(bench, monkeypatch, enough):
+    made = bench()
+    capture = made.ground._capture
+
+    def captured(message):
+        full = message["do"] == "capture" and (made.process.keeps_memory or not enough)
+        return FULL if full else capture(message)
+
+    monkeypatch.setattr(made.ground, "_capture", captured)
+    if enough:
+        assert measure(made).clock.baseline_modes["torch_eager"] == "graph"
+        return
+    with pytest.raises(Verdict, match=r"more GPU memory than is free.*8 GiB") as found:
+        measure(made)
+    assert found.value.status is Status.NOT_JUDGED  # which no solution is blamed for without another look
+    assert not made.process.keeps_memory
+
+
 class BlocksLater(Honest):
     """Piles up its launches as often as it is tried out, and waits for the GPU when it is timed."""
 

@@ -109,6 +109,7 @@ def test_a_launcher_may_leave_its_stream_unused(native):
 @pytest.mark.parametrize("ignores", [True, False])
 def test_gates_hold_back_a_launchers_queued_runs(native, ignores):
     made = native(ignores=ignores)
+    made.subject.give_back()  # it keeps nothing
     made.subject.prepare(9, [made.reference.scalars] * SETS)
     made.subject.arm(made.reference, SETS, "queued")
     made.reference.refresh(200, 9, SETS)

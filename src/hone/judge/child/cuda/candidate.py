@@ -124,7 +124,8 @@ class CandidateHost:
     def _prepare(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of all sets: `scalars` has one mapping for each."""
         self._returned = []
-        self._give_back()
+        if self._memory_is_short():
+            torch.cuda.empty_cache()
         self._arguments = [
             [scalars[name] if name in scalars else tensors[name] for name in self._order]
             for tensors, scalars in zip(self._inputs.sets, message["scalars"], strict=False)
@@ -133,14 +134,15 @@ class CandidateHost:
         seed_all(self._seed)
         return {"ok": True}
 
-    def _give_back(self) -> None:
-        """Memory that PyTorch keeps for later, where the reference might lack it: on a GPU that a problem almost fills.
-
-        Who makes new inputs and what is expected of them holds as much as `SETS_OF_REFERENCE` sets meanwhile.
-        """
+    def _memory_is_short(self) -> bool:
+        """Whether the reference might lack memory for new inputs and what is expected of them."""
         sets_bytes = SETS_OF_REFERENCE * (self._inputs.region.layout.nbytes + self._outputs.region.layout.nbytes)
-        if torch.cuda.mem_get_info()[0] < sets_bytes:
-            torch.cuda.empty_cache()
+        return torch.cuda.mem_get_info()[0] < sets_bytes
+
+    def _give_back(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        """Memory that PyTorch keeps for later."""
+        torch.cuda.empty_cache()
+        return {"ok": True}
 
     def _calls(self, count: int) -> list[Callable[[], object]]:
         return [functools.partial(self._forward, arguments) for arguments in self._arguments[:count]]

@@ -89,6 +89,10 @@ class NativeHost:
         ]
         return {"ok": True}
 
+    def _give_back(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        """Nothing is kept for later here."""
+        return {"ok": True}
+
     def _launcher(self, run: int, stream: Any = None) -> Callable[[], object]:
         return functools.partial(self._launch, *self._calls[run], stream)
 

@@ -232,8 +232,14 @@ class DeviceReference:
         return float(self._work({"do": "batch", "baseline": baseline, "mode": mode, "runs": runs})["device_ms"])
 
     def capture(self, baseline: str) -> bool:
-        """Whether a batch of the baseline could be made a graph."""
-        return self._optional({"do": "capture", "baseline": baseline}) is not None
+        """Whether a batch of the baseline could be made a graph; raises Verdict where memory is too short for it."""
+        try:
+            self._work({"do": "capture", "baseline": baseline})
+        except Verdict as verdict:
+            if not self.alive or verdict.detail.startswith(NO_MEMORY):
+                raise
+            return False
+        return True
 
     def mode(self, baseline: str) -> Mode:
         """How this process can time a baseline; one whose graph has branches may not wait quietly at its gate.

@@ -299,6 +299,11 @@ class DeviceSubject:
         self._ask({"do": "prepare", "seed": seed, "scalars": list(scalars)}, SETUP_TIMEOUT_S, "preparing")
         self._freeze("preparing")
 
+    def give_back(self) -> None:
+        """Let it free what PyTorch keeps of the GPU's memory for later, then stop it."""
+        self._ask({"do": "give_back"}, SETUP_TIMEOUT_S, "giving memory back")
+        self._freeze("giving memory back")
+
     def run(self, sets: int, reference: DeviceReference, mode: Mode = "stream") -> Observation:
         """One batch in the stream on what has been revealed, or one launch of its graph, whose gates are open.
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from hone.judge.clocks.queued import queued_runs
 from hone.judge.device.cuda.batches import OTHER_RESULTS, STREAM, TimedBatches
-from hone.judge.device.cuda.reference import GRAPH_BELOW_MS, DeviceReference
+from hone.judge.device.cuda.reference import GRAPH_BELOW_MS, NO_MEMORY, DeviceReference
 from hone.judge.device.cuda.sets import BatchShape, run_count
 from hone.judge.device.cuda.side import (
     NOT_CAPTURED,
@@ -266,7 +266,7 @@ class Ways(TimedBatches):
             shape = BatchShape(mode, self._sets if mode == "graph" else 1)
             if mode in ("graph", "replay"):
                 self._refresh_for(shape)
-                if not self._reference.capture(name):
+                if not self._captured(name):
                     raise Verdict(Status.RUNTIME_ERROR, f"beside it the baseline {name} {lost}")
             return shape
         shape = BatchShape(kernel.shape.mode, min(self._sets, kernel.shape.runs))
@@ -274,6 +274,16 @@ class Ways(TimedBatches):
             with self._blamed(name):
                 raise Verdict(Status.RUNTIME_ERROR, f"it {lost}: {self._reasons[name, shape.mode]}")
         return shape
+
+    def _captured(self, name: str) -> bool:
+        """Whether PyTorch's batch is a graph, where memory is short without what the solution keeps of it for later."""
+        try:
+            return self._reference.capture(name)
+        except Verdict as verdict:
+            if not self._reference.alive or not verdict.detail.startswith(NO_MEMORY):
+                raise
+        self._subject.give_back()
+        return self._reference.capture(name)
 
     def _refresh_for(self, shape: BatchShape) -> None:
         """A baseline's graph is made over the batch at hand."""
