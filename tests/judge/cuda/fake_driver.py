@@ -40,7 +40,7 @@ class FakeDriver:
     def __init__(self) -> None:
         self.process = ""
         self._currents: dict[str, tuple[str, int] | None] = {}
-        self.free_bytes = 64 << 20
+        self.free_bytes, self.total_bytes = 64 << 20, 80 << 30
         self.rights: list[bool] = []
         """Of each import, whether it may be written to."""
         self._numbers = itertools.count(1000)
@@ -290,7 +290,7 @@ class FakeCuda:
     def empty_cache(self) -> None: ...
 
     def mem_get_info(self) -> tuple[int, int]:
-        return self._device.free_bytes, 80 << 30
+        return self._device.free_bytes, self._device.total_bytes
 
     def get_device_properties(self, _: int) -> Any:
         return SimpleNamespace(

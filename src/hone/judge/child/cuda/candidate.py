@@ -26,13 +26,10 @@ from hone.judge.child.models import (
 )
 from hone.judge.device.cuda import driver
 from hone.judge.device.cuda.events import Clock, Gate
-from hone.judge.device.cuda.memory import DeviceArena
+from hone.judge.device.cuda.memory import DeviceArena, give_back_if_short
 from hone.judge.device.cuda.models import allow_tf32, captured_graph, profile_table
 from hone.judge.device.cuda.sets import Region
 from hone.judge.wire import UNBUILT
-
-SETS_OF_REFERENCE = 2
-"""Of inputs and outputs: new values, expected results, and what computing either takes."""
 
 
 class CandidateHost:
@@ -124,8 +121,7 @@ class CandidateHost:
     def _prepare(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of all sets: `scalars` has one mapping for each."""
         self._returned = []
-        if self._memory_is_short():
-            torch.cuda.empty_cache()
+        give_back_if_short(self._inputs, self._outputs)  # before new inputs and expected results are made
         self._arguments = [
             [scalars[name] if name in scalars else tensors[name] for name in self._order]
             for tensors, scalars in zip(self._inputs.sets, message["scalars"], strict=False)
@@ -133,11 +129,6 @@ class CandidateHost:
         self._seed = message["seed"]
         seed_all(self._seed)
         return {"ok": True}
-
-    def _memory_is_short(self) -> bool:
-        """Whether the reference might lack memory for new inputs and what is expected of them."""
-        sets_bytes = SETS_OF_REFERENCE * (self._inputs.region.layout.nbytes + self._outputs.region.layout.nbytes)
-        return torch.cuda.mem_get_info()[0] < sets_bytes
 
     def _give_back(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """Memory that PyTorch keeps for later."""

@@ -16,7 +16,7 @@ from hone.judge.child.models import (
 )
 from hone.judge.device.cuda import driver
 from hone.judge.device.cuda.checks import DeviceTally, changed_inputs, scale_of, widened
-from hone.judge.device.cuda.memory import DeviceArena
+from hone.judge.device.cuda.memory import DeviceArena, give_back_if_short
 
 ASIDE_BYTES = 4 << 30
 """Results up to this size are copied before they are looked at."""
@@ -30,8 +30,6 @@ AHEAD_BYTES, AHEAD_SHARE = 8 << 30, 0.125
 """Of expected results that are kept for trials to come: at most so many bytes, and this share of the free memory."""
 WITH_EXACT = 3
 """Times the bytes of results: in float32, and in float64."""
-SETS_OF_SOLUTION = 2
-"""Of inputs and outputs: what a solution may take for itself."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +73,8 @@ class ReferenceChecks(Yardsticks):
         known = self._ahead_of.get(_key(message)) or self._make(message, scalars)
         self._expected, self._yardstick = known.results, known.yardstick
         driver.synchronize()
-        self._give_back()
+        give_back_if_short(self._inputs, self._outputs)  # before the solution runs
         return known.answer
-
-    def _give_back(self) -> None:
-        """Memory that PyTorch keeps for later, where a solution might lack it: on a GPU that a problem almost fills."""
-        set_bytes = self._inputs.region.layout.nbytes + self._outputs.region.layout.nbytes
-        if torch.cuda.mem_get_info()[0] < SETS_OF_SOLUTION * set_bytes:
-            torch.cuda.empty_cache()
 
     def _make(self, message: Mapping[str, Any], scalars: dict[str, Any]) -> Expected:
         """From the inputs in the hidden set 0."""
@@ -141,7 +133,7 @@ class ReferenceChecks(Yardsticks):
             tally.merge(self._audited(index, message, aside.get(index), exactly=exactly).message())
         if audited:
             self._expected = []
-        self._give_back()
+        give_back_if_short(self._inputs, self._outputs)
         return answer | tally.message()
 
     def _audited(

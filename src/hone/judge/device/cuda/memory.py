@@ -8,6 +8,11 @@ import torch
 
 from hone.judge.device.cuda.sets import Region
 
+OTHERS_SETS = 2
+"""Sets that the process at the other end may need room for: new inputs, results, and what computing either takes."""
+LARGE_SHARE = 0.125
+"""Of the GPU's memory. Sets that need less are judged beside others, and room is made otherwise."""
+
 
 class _Memory:
     """What PyTorch needs to see foreign device memory as a tensor of bytes."""
@@ -50,3 +55,11 @@ class DeviceArena:
             raw = self.bytes[base + slot.offset : base + slot.offset + slot.nbytes]
             found[slot.name] = raw.view(dtype).reshape(slot.shape)
         return found
+
+
+def give_back_if_short(inputs: DeviceArena, outputs: DeviceArena) -> None:
+    """Free what PyTorch keeps for later, where large sets nearly fill the GPU and the other process might lack it."""
+    free, total = torch.cuda.mem_get_info()
+    needed = OTHERS_SETS * (inputs.region.layout.nbytes + outputs.region.layout.nbytes)
+    if needed > free and needed > LARGE_SHARE * total:
+        torch.cuda.empty_cache()
