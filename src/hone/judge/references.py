@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from hone.judge.runner import Runner, RunnerEndedError, RunnerError, RunnerTimeoutError
@@ -11,6 +12,7 @@ from hone.records import Status
 COMPILE_TIMEOUT_S = 600.0
 ADVICE = "If reserved but unallocated memory"
 """Here PyTorch's account of the memory ends, and its advice to the program's author begins."""
+OTHERS = re.compile(r"Process \d+")
 
 
 def ask_reference(
@@ -34,7 +36,8 @@ def check_reference(answer: dict[str, Any], no_memory: str) -> None:
     if error is None:
         return
     if error["kind"] == "memory":
-        raise Verdict(Status.NOT_JUDGED, f"{no_memory}: {error['text'].partition(ADVICE)[0].strip()}")
+        account = OTHERS.sub("Another process", error["text"].partition(ADVICE)[0].strip())
+        raise Verdict(Status.NOT_JUDGED, f"{no_memory}: {account}")
     if error["kind"] == "state":
         raise Verdict(Status.NOT_JUDGED, error["text"])
     if "missing" in error:

@@ -184,6 +184,18 @@ def test_a_baseline_that_lacks_memory_is_captured_without_what_the_solution_keep
     assert not made.process.keeps_memory
 
 
+class InTheStream(Honest):
+    captures = queues = False
+
+
+@pytest.mark.parametrize(("solution", "keeps"), [(Honest, False), (InTheStream, True)])
+def test_memory_is_kept_for_later_only_where_taking_it_again_would_be_timed(bench, solution, keeps):
+    made = bench(solution)
+    measure(made)
+    last = [message for message in made.channel.messages if message.get("do") == "prepare"][-1]
+    assert last["keeps_memory"] == keeps
+
+
 class BlocksLater(Honest):
     """Piles up its launches as often as it is tried out, and waits for the GPU when it is timed."""
 

@@ -24,7 +24,8 @@ INSTALLED = re.compile(r"/[^\s\"']*/site-packages/")
 PACKAGE = __file__.rpartition("/judge/")[0] + "/"
 """Where this package lies: its own frames say nothing to the author of a solution."""
 NO_MEMORY = (
-    "can't allocate memory", "not enough memory", "bad_alloc", "CUDA out of memory", "nvmlInit_v2_() INTERNAL ASSERT",
+    "can't allocate memory", "not enough memory", "bad_alloc", "CUDA out of memory", "CUDA error: out of memory",
+    "nvmlInit_v2_() INTERNAL ASSERT",
 )  # fmt: skip
 """What PyTorch says when memory is short; the last where it then cannot ask the driver how much is left."""
 

@@ -121,7 +121,8 @@ class CandidateHost:
     def _prepare(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of all sets: `scalars` has one mapping for each."""
         self._returned = []
-        give_back_if_short(self._inputs, self._outputs)  # before new inputs and expected results are made
+        if not message["keeps_memory"]:
+            give_back_if_short(self._inputs, self._outputs)
         self._arguments = [
             [scalars[name] if name in scalars else tensors[name] for name in self._order]
             for tensors, scalars in zip(self._inputs.sets, message["scalars"], strict=False)

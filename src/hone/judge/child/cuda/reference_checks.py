@@ -16,7 +16,7 @@ from hone.judge.child.models import (
 )
 from hone.judge.device.cuda import driver
 from hone.judge.device.cuda.checks import DeviceTally, changed_inputs, scale_of, widened
-from hone.judge.device.cuda.memory import DeviceArena, give_back_if_short
+from hone.judge.device.cuda.memory import DeviceArena
 
 ASIDE_BYTES = 4 << 30
 """Results up to this size are copied before they are looked at."""
@@ -73,7 +73,6 @@ class ReferenceChecks(Yardsticks):
         known = self._ahead_of.get(_key(message)) or self._make(message, scalars)
         self._expected, self._yardstick = known.results, known.yardstick
         driver.synchronize()
-        give_back_if_short(self._inputs, self._outputs)  # before the solution runs
         return known.answer
 
     def _make(self, message: Mapping[str, Any], scalars: dict[str, Any]) -> Expected:
@@ -131,9 +130,6 @@ class ReferenceChecks(Yardsticks):
             self._expect(index, self._scalars[index], self._seed, before=range(index) if message.get("random") else ())
             exactly = not tally.wrong  # of a batch that is wrong already no more is wanted
             tally.merge(self._audited(index, message, aside.get(index), exactly=exactly).message())
-        if audited:
-            self._expected = []
-        give_back_if_short(self._inputs, self._outputs)
         return answer | tally.message()
 
     def _audited(

@@ -19,7 +19,7 @@ from hone.judge.device.cuda.sets import BatchShape
 from hone.judge.device.cuda.side import DeviceSubject
 from hone.judge.stand import SOLUTION, OtherResultsError
 from hone.judge.verdict import Verdict
-from hone.records import Protocol, Status
+from hone.records import Mode, Protocol, Status
 
 EAGER = "torch_eager"
 AUDITED_SETS = 6
@@ -75,10 +75,13 @@ class TimedBatches:
         """What goes wrong inside is an existing kernel's failure where the name is one's, never PyTorch's."""
         return blamed_on(name, self._reference, own=name == EAGER) if name in self._kernels else nullcontext()
 
-    def _prepare(self, side: DeviceSubject, runs: int | None = None) -> None:
-        """Give a side what it may know of the next batch, which is not the seed of its inputs, and stop it."""
+    def _prepare(self, side: DeviceSubject, runs: int | None = None, mode: Mode = "graph") -> None:
+        """Give a side what it may know of the next batch, which is not the seed of its inputs, and stop it.
+
+        `mode`: in the stream, taking memory again would be part of its time.
+        """
         self._forward_seed = random.SystemRandom().getrandbits(30)
-        side.prepare(self._forward_seed, self._scalars[:runs])
+        side.prepare(self._forward_seed, self._scalars[:runs], keeps_memory=mode == "stream")
 
     def _refresh(self, side: DeviceSubject, runs: int, distribution: str = "as_given") -> list[dict[str, Any]]:
         """New inputs of a secret seed for so many runs, poisoned outputs. The side that will get them is stopped."""
@@ -90,7 +93,7 @@ class TimedBatches:
             raise Verdict(Status.MACHINE_ERROR, "plain numbers among the inputs change, a graph has them fixed")
         if scalars != known:  # numbers that change with the seed: rare, and then known to it too early
             self._scalars = scalars
-            side.prepare(self._forward_seed, scalars)
+            side.prepare(self._forward_seed, scalars, keeps_memory=True)
         return scalars
 
     def _reveal(self) -> float:
@@ -110,7 +113,7 @@ class TimedBatches:
     def _side_batch(self, name: str, *, audit: bool, glance: bool = False) -> Observation:
         """One batch, and its audit while it is stopped; Python's results have to be copied by itself before."""
         subject, clock, runs = self._sides[name], self._clock(name), self._runs(name)
-        self._prepare(subject, runs)
+        self._prepare(subject, runs, self._shape(name).mode)
         self._launched(name, clock.launch(subject, self._reference, runs))
         self._refresh(subject, runs)
         seen = clock.run(subject, self._reference, runs, self._reveal)
@@ -134,7 +137,7 @@ class TimedBatches:
     def _last_of_batch(self, name: str) -> None:
         """One batch, of which the last run alone is checked."""
         side, clock, runs = self._sides[name], self._clock(name), self._runs(name)
-        self._prepare(side, runs)
+        self._prepare(side, runs, self._shape(name).mode)
         self._launched(name, clock.launch(side, self._reference, runs))
         self._refresh(side, runs)
         clock.claim(side, clock.run(side, self._reference, runs, self._reveal))

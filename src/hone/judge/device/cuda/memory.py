@@ -8,10 +8,10 @@ import torch
 
 from hone.judge.device.cuda.sets import Region
 
-OTHERS_SETS = 2
-"""Sets that the process at the other end may need room for: new inputs, results, and what computing either takes."""
+REFERENCE_SETS = 2
+"""Sets that the reference may need room for: new inputs, expected results, and what computing either takes."""
 LARGE_SHARE = 0.125
-"""Of the GPU's memory. Sets that need less are judged beside others, and room is made otherwise."""
+"""Of the GPU's memory. Problems that need less are judged beside others, and room is made otherwise."""
 
 
 class _Memory:
@@ -58,8 +58,8 @@ class DeviceArena:
 
 
 def give_back_if_short(inputs: DeviceArena, outputs: DeviceArena) -> None:
-    """Free what PyTorch keeps for later, where large sets nearly fill the GPU and the other process might lack it."""
+    """Free what PyTorch keeps for later, where sets are large and less than `REFERENCE_SETS` of them are free."""
     free, total = torch.cuda.mem_get_info()
-    needed = OTHERS_SETS * (inputs.region.layout.nbytes + outputs.region.layout.nbytes)
+    needed = REFERENCE_SETS * (inputs.region.layout.nbytes + outputs.region.layout.nbytes)
     if needed > free and needed > LARGE_SHARE * total:
         torch.cuda.empty_cache()

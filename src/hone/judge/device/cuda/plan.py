@@ -23,8 +23,6 @@ from hone.records.layout import Layout, Slot
 
 MEMORY_SHARE = 0.5
 """Of the GPU's free memory that the sets may take; results, copies and the reference's own buffers need the rest."""
-YARDSTICK_INPUTS = 6
-"""Times the inputs: what the reference takes beside the sets to make new ones and to find its own error."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +68,7 @@ class DevicePlan:
     def regions(self, free_bytes: int) -> dict[str, Region]:
         """The shared memory, for a GPU with so much free memory; held-out sizes are not timed and get one set."""
         set_bytes = 2 * self.inputs.nbytes + 3 * self.outputs.nbytes
-        affordable = min(int(MEMORY_SHARE * free_bytes), free_bytes - YARDSTICK_INPUTS * self.inputs.nbytes)
-        count = 1 if self.held_out else set_count(set_bytes, self.compulsory_bytes, max(0, affordable))
+        count = 1 if self.held_out else set_count(set_bytes, self.compulsory_bytes, int(MEMORY_SHARE * free_bytes))
         return {
             "inputs": Region(self.inputs, count),
             "outputs": Region(self.outputs, count),

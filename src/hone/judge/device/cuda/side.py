@@ -294,9 +294,13 @@ class DeviceSubject:
             message |= {"refused": self._refused}
         self._ask(message, SETUP_TIMEOUT_S + self._run_limit_s, "loading")
 
-    def prepare(self, seed: int, scalars: Sequence[Mapping[str, Any]]) -> None:
-        """Seed the next batch, then stop: inputs are only written while it cannot look at them."""
-        self._ask({"do": "prepare", "seed": seed, "scalars": list(scalars)}, SETUP_TIMEOUT_S, "preparing")
+    def prepare(self, seed: int, scalars: Sequence[Mapping[str, Any]], *, keeps_memory: bool = False) -> None:
+        """Seed the next batch, then stop: inputs are only written while it cannot look at them.
+
+        Unless it `keeps_memory`, what PyTorch keeps for later is freed where the reference might lack it.
+        """
+        message = {"do": "prepare", "seed": seed, "scalars": list(scalars), "keeps_memory": keeps_memory}
+        self._ask(message, SETUP_TIMEOUT_S, "preparing")
         self._freeze("preparing")
 
     def give_back(self) -> None:
