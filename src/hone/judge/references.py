@@ -13,6 +13,7 @@ COMPILE_TIMEOUT_S = 600.0
 ADVICE = "If reserved but unallocated memory"
 """Here PyTorch's account of the memory ends, and its advice to the program's author begins."""
 OTHERS = re.compile(r"Process \d+")
+"""How it names other processes: by numbers that are others in each run."""
 
 
 def ask_reference(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from hone.judge.clocks.queued import queued_runs
 from hone.judge.device.cuda.batches import OTHER_RESULTS, STREAM, TimedBatches
-from hone.judge.device.cuda.reference import GRAPH_BELOW_MS, NO_MEMORY, DeviceReference
+from hone.judge.device.cuda.reference import GRAPH_BELOW_MS, DeviceReference
 from hone.judge.device.cuda.sets import BatchShape, run_count
 from hone.judge.device.cuda.side import (
     NOT_CAPTURED,
@@ -279,8 +279,8 @@ class Ways(TimedBatches):
         """Whether PyTorch's batch is a graph, where memory is short without what the solution keeps of it for later."""
         try:
             return self._reference.capture(name)
-        except Verdict as verdict:
-            if not self._reference.alive or not verdict.detail.startswith(NO_MEMORY):
+        except Verdict:  # for want of memory, or with its process
+            if not self._reference.alive:
                 raise
         self._subject.give_back()
         return self._reference.capture(name)
