@@ -6,6 +6,7 @@ import pytest
 
 from hone.compile import build_all
 from hone.compile.toolchain import cpu_target
+from hone.core import scratch
 from hone.core.errors import RecordError
 from hone.judge import case as cases
 from hone.judge import judging
@@ -262,6 +263,38 @@ def test_no_device_is_waited_for_where_all_verdicts_are_known(bench, monkeypatch
     first = bench.judge(item, solution_of(item, SCALE_CPP), protocol=UNTIMED)
     monkeypatch.setattr(judging, "Session", lambda *_: pytest.fail("opened the device"))
     assert bench.judge(item, solution_of(item, SCALE_CPP), protocol=UNTIMED) == first
+
+
+def test_what_another_process_judged_meanwhile_stands(bench, monkeypatch):
+    item = scale_definition()
+    judge_one, judged = judging.judge_one, []
+
+    def judge_beside_another(case, current):
+        """While the first solution is judged here, both are judged elsewhere."""
+        judged.append(case)
+        if len(judged) == 1:
+            elsewhere.extend(bench.judge(item, *solutions, protocol=QUICK))
+        return judge_one(case, current)
+
+    solutions, elsewhere = [solution_of(item, f"{SCALE_CPP}// {number}") for number in range(2)], []
+    monkeypatch.setattr(judging, "judge_one", judge_beside_another)
+    here = bench.judge(item, *solutions, protocol=QUICK)
+    assert [trace.status for trace in here] == [Status.PASSED] * 2
+    assert here == elsewhere  # times and all
+    assert len(judged) == 3  # one, two elsewhere; the second is found when its turn comes
+    assert bench.judge(item, *solutions, protocol=QUICK) == here
+    assert only(bench.judge(item, solutions[0], protocol=QUICK, again=True)) != here[0]
+    assert bench.judge(item, solutions[0], protocol=QUICK) != here[:1]  # the newer one is kept
+
+
+def test_what_a_killed_run_left_is_removed_even_where_all_verdicts_are_known(bench, monkeypatch, tmp_path):
+    item = scale_definition()
+    bench.judge(item, solution_of(item, "not C++"), protocol=UNTIMED)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left = tmp_path / f"hone-judge-{scratch._host()}-left"
+    left.mkdir()
+    bench.judge(item, solution_of(item, "not C++"), protocol=UNTIMED)
+    assert not left.exists()
 
 
 def test_an_interrupt_loses_nothing_that_was_judged(bench, monkeypatch):

@@ -41,9 +41,15 @@ class Store:
         """The trace kept under a key; absent when there is none or it cannot be read."""
         return _read(self._path("traces", key), Trace)
 
-    def keep_trace(self, key: str, trace: Trace) -> None:
-        """Keep a trace; the later of two writers wins. Raises MachineError for a full or read-only disk."""
-        write_text(self._path("traces", key), trace.model_dump_json() + "\n")
+    def keep_trace(self, key: str, trace: Trace, *, replace: bool = False) -> Trace:
+        """Keep a trace, and return the one that stands: that of an earlier writer, unless `replace`.
+
+        Raises MachineError for a full or read-only disk.
+        """
+        standing = None if replace else self.trace(key)
+        if standing is None:
+            write_text(self._path("traces", key), trace.model_dump_json() + "\n")
+        return standing or trace
 
     def baseline(self, key: str) -> BaselineTimes | None:
         """The times kept under a key; absent when there are none or they cannot be read."""

@@ -12,6 +12,7 @@ from hone.compile.kernels import kernels_for
 from hone.core.code import code_digest
 from hone.core.errors import MachineError, RecordError
 from hone.core.progress import progress_bar
+from hone.core.scratch import sweep_once
 from hone.core.store import Store
 from hone.judge.case import Case
 from hone.judge.extensions import fallback_note, settled, with_fallback
@@ -50,8 +51,10 @@ def judge_all(
     kernels that are baselines; `definitions` and `workloads` go by definition name; a missing one is a RecordError.
     A baseline that a definition does not have is left out for it. Each trace is kept in the store as soon as it is
     there, so an interrupt loses the one at hand only. MACHINE_ERROR and NOT_JUDGED say nothing about a solution and
-    are not kept. MachineError when the store cannot be written.
+    are not kept. Where another process has judged the same meanwhile, its trace stands, so that every run tells the
+    same times. MachineError when the store cannot be written.
     """
+    sweep_once()  # of a run that was killed, even where the store has everything by now
     cases = Cases(builds, definitions, workloads, protocol, baselines, store)
     asked = [(place, case) for solution in solutions for place, case in enumerate(cases.of(solution))]
     order = [(case.solution.id, case.workload.id) for _, case in asked]
@@ -61,21 +64,25 @@ def judge_all(
     shelf = Store(store)
     keys = {pair: trace_key(case, protocol, baselines) for pair, case in wanted.items()}
     known = {} if again else {pair: shelf.trace(key) for pair, key in keys.items()}
-    # Kept under a protocol that may have had another name, or another limit for compilers.
-    traces = {
-        pair: trace.model_copy(update={"protocol": protocol}) for pair, trace in known.items() if trace is not None
-    }
+    traces = {pair: _told_as(protocol, trace) for pair, trace in known.items() if trace is not None}
     to_judge = sorted((pair for pair in wanted if pair not in traces), key=lambda pair: places[pair])
     if not to_judge:  # nor is a device waited for
         return [traces[pair] for pair in order]
     with progress_bar("judge", len(to_judge), wanted=progress) as advance, Session(protocol, baselines) as session:
         for pair in to_judge:
-            trace = judge_one(wanted[pair], session)
-            if keepable(trace, wanted[pair].build):
-                shelf.keep_trace(keys[pair], trace)
-            traces[pair] = trace
+            trace = None if again else shelf.trace(keys[pair])
+            if trace is None:
+                trace = judge_one(wanted[pair], session)
+                if keepable(trace, wanted[pair].build):
+                    trace = shelf.keep_trace(keys[pair], trace, replace=again)
+            traces[pair] = _told_as(protocol, trace)
             advance()
     return [traces[pair] for pair in order]
+
+
+def _told_as(protocol: Protocol, trace: Trace) -> Trace:
+    """A kept trace: its protocol may have had another name, or another limit for compilers."""
+    return trace.model_copy(update={"protocol": protocol})
 
 
 def keepable(trace: Trace, build: Build) -> bool:
