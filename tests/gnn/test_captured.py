@@ -15,8 +15,8 @@ from hone.gnn.learner import Learner
 from hone.gnn.models import build_model
 from hone.gnn.observer import NullObserver
 from hone.gnn.seeds import Plan, shuffled
-from hone.gnn.stages import train
 from hone.gnn.systems import assemble
+from hone.gnn.training_stage import train
 from hone.records import TrainingRun
 from tests.gnn.blocks import job
 

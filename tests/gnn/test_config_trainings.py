@@ -103,6 +103,19 @@ def test_a_captured_step_is_of_one_process_and_of_models_that_do_not_normalise()
             training(**{**told, **values})
 
 
+def test_other_layers_are_for_peers_on_the_gpu_and_for_sage():
+    assert training(systems=["pyg_gpu"], convolutions="torch").convolutions == "torch"
+    assert training(systems=["pyg_gpu", "wholegraph"], device="cuda", convolutions="torch").systems[1] == "wholegraph"
+    for match, values in {
+        "is for pyg_gpu and wholegraph: give pipelined a training": {"systems": ["pyg_gpu", "pipelined"]},
+        "give pyg a training": {"systems": ["pyg"]},
+        "knows sage alone": {"systems": ["pyg_gpu"], "models": ["sage", "gat"]},
+        "Input should be 'pyg' or 'torch'": {"systems": ["pyg_gpu"], "convolutions": "dgl"},
+    }.items():
+        with pytest.raises(ValidationError, match=match):
+            training(**{"convolutions": "torch", **values})
+
+
 def test_placements_are_for_the_device_system():
     assert training().placement == training(**ON_GPU).placement == "auto"
     for place in ("gpu", "host_features", "host"):

@@ -6,7 +6,7 @@ import torch
 from hone.core.errors import MachineError
 from hone.gnn import checkpoint, distributed
 from hone.gnn.distributed import Ranks, device_of, launch, named_host, wait_for_all
-from hone.gnn.stages import train
+from hone.gnn.training_stage import train
 from hone.records import TrainingRun
 from tests.gnn.blocks import job
 

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from hone.core.errors import ConfigError, RecordError
-from hone.gnn import checkpoint, stages
+from hone.gnn import checkpoint, training_stage
 from hone.gnn.compiled import compiled_library
-from hone.gnn.stages import infer, train
+from hone.gnn.inference_stage import infer
+from hone.gnn.training_stage import train
 from hone.records import InferenceRun, TrainingRun
 from tests.gnn.blocks import interrupted_after_two_epochs, job
 
@@ -46,12 +47,27 @@ def test_every_system_trains_and_infers(small_graph, library, tmp_path, system):
         assert sum(part.correct for part in item.by_degree) == item.correct
 
 
+def test_a_peer_trains_other_layers_to_the_same_losses(small_graph, library, tmp_path):
+    runs = []
+    for convolutions in ("pyg", "torch"):
+        folder = tmp_path / convolutions
+        folder.mkdir()
+        told = job("pyg_gpu", convolutions=convolutions)
+        runs.append(run(told, small_graph, library, folder))
+        assert all(item.accuracy > 0.25 for item in inferred(told, small_graph, library, folder).results)
+    assert [item.convolutions for item in runs] == ["pyg", "torch"]
+    theirs, plain = ([epoch.loss for epoch in item.epochs] for item in runs)
+    assert plain == pytest.approx(theirs, rel=1e-3)
+    assert run(job("pipelined"), small_graph, library, tmp_path).convolutions == ""
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("convolutions", ["pyg", "torch"])
 @pytest.mark.parametrize("system", ["pyg_gpu", "wholegraph"])
-def test_peers_train_and_infer_on_a_gpu(small_graph, compiled_store, tmp_path, system):
+def test_peers_train_and_infer_on_a_gpu(small_graph, compiled_store, tmp_path, system, convolutions):
     if system == "wholegraph":
         pytest.importorskip("pylibwholegraph")
-    told = job(system, device="cuda", precision="bfloat16", epochs=5, lr=0.05)
+    told = job(system, device="cuda", precision="bfloat16", epochs=5, lr=0.05, convolutions=convolutions)
     compiled = compiled_library(told, compiled_store)
     losses = [epoch.loss for epoch in run(told, small_graph, compiled, tmp_path).epochs]
     assert losses[-1] < losses[0]
@@ -60,7 +76,7 @@ def test_peers_train_and_infer_on_a_gpu(small_graph, compiled_store, tmp_path, s
 
 def test_a_split_without_nodes_is_said_before_anything_is_computed(small_graph, library, tmp_path, monkeypatch):
     empty = replace(small_graph, info=small_graph.info.model_copy(update={"num_valid": 0}))
-    monkeypatch.setattr(stages.Graph, "open", lambda _: empty)
+    monkeypatch.setattr(training_stage.Graph, "open", lambda _: empty)
     with pytest.raises(ConfigError, match=r"no epoch can be validated(.|\n)*validation: null and inference: \{splits"):
         run(job("pipelined"), small_graph, library, tmp_path)
     with pytest.raises(
@@ -133,4 +149,4 @@ def test_only_what_pytorch_and_numpy_sample_does_without_a_compiler(tmp_path, mo
     assert compiled_library(job("pyg_gpu"), tmp_path) is None
     monkeypatch.setattr("hone.gnn.sampling.build_sampler", lambda store: store / "sampler.so")
     assert compiled_library(job("pipelined"), tmp_path) == tmp_path / "sampler.so"
-    assert stages.INFERENCE_SYSTEM["full_batch"] == "pipelined", "which is why it needs the sampler, too"
+    assert training_stage.INFERENCE_SYSTEM["full_batch"] == "pipelined", "which is why it needs the sampler, too"

@@ -6,7 +6,7 @@ from hone.compile.builds import build_one
 from hone.compile.toolchain import toolchain_for
 from hone.core.files import write_text
 from hone.core.store import Store
-from hone.gnn.stages import train
+from hone.gnn.training_stage import train
 from hone.records import Language, Selection, TrainingRun
 from hone.selection.loop import check, with_selected_kernels
 from hone.selection.loop.check import CheckRequest, OwnBatch, check_kernel, refusal

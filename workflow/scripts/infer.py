@@ -4,8 +4,8 @@ from pathlib import Path
 
 from hone.core.script import reported
 from hone.gnn.compiled import compiled_library
+from hone.gnn.inference_stage import infer
 from hone.gnn.job import TrainingJob
-from hone.gnn.stages import infer
 
 with reported(snakemake.log, snakemake.output):
     job = TrainingJob.model_validate(snakemake.params.job)

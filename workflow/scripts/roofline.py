@@ -5,7 +5,7 @@ from pathlib import Path
 from hone.core.script import reported
 from hone.gnn.compiled import compiled_library
 from hone.gnn.job import TrainingJob
-from hone.gnn.stages import roofline
+from hone.gnn.training_stage import roofline
 
 with reported(snakemake.log, snakemake.output):
     job = TrainingJob.model_validate(snakemake.params.job)

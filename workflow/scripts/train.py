@@ -5,7 +5,7 @@ from pathlib import Path
 from hone.core.script import reported
 from hone.gnn.compiled import compiled_library
 from hone.gnn.job import TrainingJob
-from hone.gnn.stages import train
+from hone.gnn.training_stage import train
 from hone.selection.loop import with_selected_kernels
 
 with reported(snakemake.log, snakemake.output):

@@ -14,6 +14,7 @@ from hone.records.gnn import Kernels, Place, Split, System
 
 Precision = Literal["float32", "bfloat16"]
 Placement = Literal["auto", Place]
+Convolutions = Literal["pyg", "torch"]
 SAMPLING = "sample_neighbours"
 """The operator that the compiled sampler can take from elsewhere: its inner loop."""
 OPERATORS: dict[System, tuple[str, ...]] = {
@@ -23,6 +24,8 @@ OPERATORS: dict[System, tuple[str, ...]] = {
 """System -> titles of the operators whose kernels it can take from a campaign."""
 PYG_LAYERS: tuple[System, ...] = ("full_batch", "pyg", "pyg_gpu", "wholegraph")
 """Systems whose layers are PyTorch Geometric's; they train in one process."""
+GPU_PEERS: tuple[System, ...] = ("pyg_gpu", "wholegraph")
+"""Those that may have other layers, see `convolutions`."""
 PREPARED: tuple[System, ...] = ("plain", "fast_sampler", "shared_memory", "pipelined")
 """Systems whose batches are prepared on a CPU, for layers of ours: SALIENT's ladder."""
 MAX_DEVICE_FANOUT = 32
@@ -128,6 +131,9 @@ class Training(Overrides):
     """Of systems that prepare batches on a CPU, on one GPU: a step is one launch of a CUDA graph, on a batch that is
     filled up to a fixed size. The host then asks for a few copies instead of some 130 operators. For models without
     batch normalisation. Its accuracy on a GPU is not measured yet."""
+    convolutions: Convolutions = "pyg"
+    """Of `pyg_gpu` and `wholegraph`: PyTorch Geometric's layers, or `torch`, for `sage`: as few of PyTorch's operators
+    as will do. Their steps wait for the host, which launches these operators."""
     timeline_batches: int = Field(12, ge=0)
     """Batches of the last epoch whose spans are kept for the figure."""
 
@@ -154,6 +160,17 @@ class Training(Overrides):
         for model in self.models:
             if FAMILIES[model].normalises:
                 raise ValueError(f"captured: {model} normalises over the rows of a batch: leave it out of models")
+        return self
+
+    @model_validator(mode="after")
+    def _possible_convolutions(self) -> Self:
+        if self.convolutions == "pyg":
+            return self
+        if others := [system for system in self.systems if system not in GPU_PEERS]:
+            known = " and ".join(GPU_PEERS)
+            raise ValueError(f"convolutions: torch is for {known}: give {others[0]} a training of its own")
+        if self.models != ("sage",):
+            raise ValueError("convolutions: torch knows sage alone: give the other models a training of their own")
         return self
 
     @model_validator(mode="after")

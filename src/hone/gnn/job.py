@@ -8,6 +8,7 @@ from pydantic import Field
 
 from hone.config.models import GNNModel, HyperParameters
 from hone.config.trainings import (
+    Convolutions,
     Inference,
     Placement,
     Plateau,
@@ -56,6 +57,7 @@ class TrainingJob(Versioned):
     deterministic: bool = False
     placement: Placement = "auto"
     captured: bool = False
+    convolutions: Convolutions = "pyg"
 
     @classmethod
     def of(cls, key: TrainingKey, training: Training) -> TrainingJob:

@@ -14,7 +14,7 @@ from hone.core.errors import HoneError
 from hone.core.files import read_record
 from hone.gnn.distributed import Ranks, named_host
 from hone.gnn.job import TrainingJob
-from hone.gnn.stages import train_process
+from hone.gnn.training_stage import train_process
 
 
 def main(arguments: list[str]) -> int:

@@ -196,6 +196,8 @@ class TrainingRun(Versioned):
     """Of one process; 0 for `full_batch`."""
     hidden: int
     precision: str
+    convolutions: str = ""
+    """Whose layers a peer trained, as in the config; empty for the project's own, and in older records."""
     threads: int
     """Preparing threads or worker processes of one process."""
     num_train: int

@@ -46,6 +46,8 @@ class Row(TableRow):
     batch_size: columns.BatchSize = EMPTY
     hidden: columns.Hidden = EMPTY
     precision: columns.Precision = ""
+    convolutions: str = ""
+    """Layers of a peer: PyTorch Geometric's (pyg) or PyTorch's operators (torch); empty for ours, and in older runs."""
     placement: columns.Placement = ""
     seeds: columns.Seeds = EMPTY
     epochs: columns.Epochs = EMPTY
@@ -73,6 +75,7 @@ def _rows(salient: Salient, rungs: Sequence[Trained]) -> list[Row]:
             **mean_and_std_columns(group, "epoch_s"),
             **salient.published(group.runs[0], "epoch_s"),
             reference=first.place.system,
+            convolutions=group.runs[0].convolutions,
             batches=group.mean("batches"),
             speedup=ratio(first.mean("epoch_s"), group.mean("epoch_s")),
             speedup_over_pyg=ratio(peer_s, group.mean("epoch_s")),
@@ -115,6 +118,7 @@ TABLE = RunTable(
         "dataset": "Dataset",
         "rung": "System",
         "model": "Model",
+        "convolutions": "Peer's layers",
         "epoch_s": "Epoch (s)",
         "epoch_std_s": "Deviation (s)",
         "speedup": "Speedup",

@@ -17,11 +17,12 @@ from hone.gnn.device.passes import DeviceModel
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.training import DeviceInference
 from hone.gnn.distributed import Ranks
+from hone.gnn.inference_stage import infer
 from hone.gnn.learner import autocast, model_input
 from hone.gnn.models import build_model
 from hone.gnn.scaled import scaled
 from hone.gnn.seeds import Plan, shuffled
-from hone.gnn.stages import infer, train
+from hone.gnn.training_stage import train
 from hone.records import InferenceRun, TrainingRun
 from tests.gnn.blocks import interrupted_after_two_epochs, job
 from tests.gnn.device.host_batch import as_batch

@@ -17,8 +17,8 @@ from hone.gnn.device.places.placement import PLENTY, Load, placed_graph
 from hone.gnn.device.places.spread import cached_features, sharded_features
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.distributed import Ranks, launch
+from hone.gnn.inference_stage import infer
 from hone.gnn.seeds import Plan
-from hone.gnn.stages import infer
 from tests.gnn.device.test_training import run, told
 
 FANOUTS, BATCH = (4, 3, 2), 16

@@ -7,10 +7,11 @@ import torch
 
 from hone.analysis.csv_records import read_kernel_times
 from hone.core.errors import ConfigError
-from hone.gnn import stages
+from hone.gnn import training_stage
 from hone.gnn.device import roofline
 from hone.gnn.device.native import Library
-from hone.gnn.stages import infer, train
+from hone.gnn.inference_stage import infer
+from hone.gnn.training_stage import train
 from hone.records import InferenceRun, TrainingRun
 from tests.gnn.blocks import interrupted_after_two_epochs, job
 
@@ -108,7 +109,7 @@ def test_the_kernels_of_a_training_have_a_row_each(small_graph, compiled, device
 
     monkeypatch.setattr(roofline, "watched", watched)
     monkeypatch.setattr(roofline, "best_of", lambda device: roofline.Machine(4e6, 8e8))
-    stages.roofline(told(device), small_graph.path, compiled, output=tmp_path / "times.csv")
+    training_stage.roofline(told(device), small_graph.path, compiled, output=tmp_path / "times.csv")
     rows = read_kernel_times(tmp_path / "times.csv")
     times = {row.kernel: row.measured_us for row in rows}
     assert len(times) == len(rows) == 30
@@ -120,4 +121,6 @@ def test_the_kernels_of_a_training_have_a_row_each(small_graph, compiled, device
 
 def test_the_kernels_of_other_models_have_none(small_graph, compiled, tmp_path):
     with pytest.raises(ConfigError, match="knows the kernels of sage, not of gin"):
-        stages.roofline(told(torch.device("cpu"), model="gin"), small_graph.path, compiled, output=tmp_path / "no.csv")
+        training_stage.roofline(
+            told(torch.device("cpu"), model="gin"), small_graph.path, compiled, output=tmp_path / "no.csv"
+        )

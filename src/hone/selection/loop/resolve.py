@@ -16,7 +16,7 @@ from hone.core.errors import HoneError
 from hone.core.files import read_record
 from hone.core.store import Store
 from hone.gnn.job import TrainingJob
-from hone.gnn.stages import environment
+from hone.gnn.training_stage import environment
 from hone.records import BuildStatus, KernelUse, Language, SelectedKernel, Selection
 from hone.selection.loop.check import OwnBatch, OwnLoop, refusal
 

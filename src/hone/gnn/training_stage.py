@@ -1,20 +1,17 @@
-"""Training and inference as functions of files: what the workflow's scripts call, and what each process of a training
-runs."""
+"""Training as a function of files: what the workflow's script calls, and what each process of a training runs."""
 
 from __future__ import annotations
 
 import resource
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hone.config.trainings import PYG_LAYERS
-from hone.core.errors import ConfigError, RecordError
+from hone.core.errors import ConfigError
 from hone.core.files import write_text
 from hone.gnn.distributed import Ranks, device_of, launch, process_group
 from hone.gnn.graph import Graph
@@ -22,12 +19,8 @@ from hone.gnn.job import TrainingJob
 from hone.gnn.seeds import Plan, derived_seed, shuffled
 from hone.records import Environment
 from hone.records.gnn import (
-    DegreeFigures,
     EpochParts,
     GraphInfo,
-    InferenceFigures,
-    InferenceRun,
-    Split,
     System,
     TrainingRun,
 )
@@ -77,7 +70,7 @@ def train_process(
 
     graph = Graph.open(folder)
     check_validation(job, graph.info)
-    device = _device(job, ranks)
+    device = device_for(job, ranks)
     unfinished = checkpoint.with_name(f"{checkpoint.name}.unfinished")
     digest = job.digest(graph.info)
     with process_group(ranks, device), _trainer(job, graph, sampler, device, ranks, log) as trainer:
@@ -97,34 +90,6 @@ def train_process(
             unfinished.unlink(missing_ok=True)
 
 
-def infer(
-    job: TrainingJob, folder: Path, sampler: Path | None, checkpoint: Path, *, output: Path, scratch: Path | None = None
-) -> None:
-    """Accuracy of a trained model by all ways of inference that the job names: an InferenceRun at `output`.
-
-    Raises RecordError: no checkpoint, or one of another graph or model.
-    """
-    graph = Graph.open(folder)
-    check_splits(job, graph.info)
-    device = _device(job, Ranks())
-    model = _model(job, graph)
-    _load(model, checkpoint)
-    model.to(device)
-    settings, hyper = job.inference, job.hyper
-    results = []
-    counters = _counters(job, graph, model, sampler, device)
-    for fanouts in settings.fanouts or (hyper.inference_fanouts,):
-        with counters(fanouts) as count:
-            results += [_sampled(job, graph, count, fanouts, split) for split in settings.splits]
-    if settings.layerwise:
-        results += [_layerwise(job, graph, model, split, scratch) for split in settings.splits]
-    run = InferenceRun(
-        training=job.training, graph=job.graph, model=job.model, system=job.system, gpus=job.gpus, seed=job.seed,
-        device=job.device, results=tuple(results), environment=environment(job.device), inferred_at=_now(),
-    )  # fmt: skip
-    write_text(output, run.model_dump_json() + "\n")
-
-
 def roofline(job: TrainingJob, folder: Path, library: Path, *, output: Path) -> None:
     """Where the time of a training by the system `device` goes, kernel by kernel: rows of a CSV file at `output`.
 
@@ -136,7 +101,7 @@ def roofline(job: TrainingJob, folder: Path, library: Path, *, output: Path) -> 
     if job.model != "sage":
         remedy = "train sage on this graph by the system device, too"
         raise ConfigError(f"device_roofline knows the kernels of sage, not of {job.model}", remedy=remedy)
-    graph, device = Graph.open(folder), _device(job, Ranks())
+    graph, device = Graph.open(folder), device_for(job, Ranks())
     with _trainer(job, graph, library, device, Ranks()) as trainer:
         write_roofline(cast("DeviceTrainer", trainer), job, environment(job.device), output)
 
@@ -146,17 +111,6 @@ def check_validation(job: TrainingJob, graph: GraphInfo) -> None:
     if job.validation is not None and not graph.num_valid:
         remedy = "write validation: null and inference: {splits: [test]}, or give the graph nodes to validate on"
         said = f"no node of {job.graph} is for validation, so no epoch can be validated"
-        raise ConfigError(said, where=f"trainings.{job.training}", remedy=remedy)
-
-
-def check_splits(job: TrainingJob, graph: GraphInfo) -> None:
-    """Raise ConfigError where inference is to be measured on no node at all."""
-    sizes: dict[Split, int] = {"train": graph.num_train, "valid": graph.num_valid, "test": graph.num_test}
-    empty = [split for split in job.inference.splits if not sizes[split]]
-    if empty:
-        others = ", ".join(split for split in job.inference.splits if sizes[split])
-        said = f"no node of {job.graph} is in the split '{empty[0]}', so it has no accuracy"
-        remedy = f"write inference: {{splits: [{others}]}}"
         raise ConfigError(said, where=f"trainings.{job.training}", remedy=remedy)
 
 
@@ -172,7 +126,8 @@ def environment(device: str) -> Environment:
     return cuda_environment(gpu.name, gpu.driver)
 
 
-def _device(job: TrainingJob, ranks: Ranks) -> torch.device:
+def device_for(job: TrainingJob, ranks: Ranks) -> torch.device:
+    """What a process of a job computes on; on a CPU, PyTorch gets its threads."""
     if job.device == "cpu":
         import torch
 
@@ -181,7 +136,8 @@ def _device(job: TrainingJob, ranks: Ranks) -> torch.device:
     return device_of(ranks, job.device)
 
 
-def _model(job: TrainingJob, graph: Graph) -> GNN:
+def model_for(job: TrainingJob, graph: Graph) -> GNN:
+    """A job's model of a graph's sizes, with the parameters that its seed gives."""
     from hone.gnn.models import build_model
 
     return build_model(
@@ -191,7 +147,7 @@ def _model(job: TrainingJob, graph: Graph) -> GNN:
 
 
 @contextmanager
-def _pipeline(
+def sampling_pipeline(
     job: TrainingJob, graph: Graph, sampler: Path | None, device: torch.device, fanouts: tuple[int, ...], seed: int
 ) -> Iterator[Pipeline]:
     """For validation and inference."""
@@ -216,7 +172,7 @@ def _trainer(
     from hone.gnn.systems import assemble
     from hone.gnn.train import Trainer
 
-    model = _model(job, graph)
+    model = model_for(job, graph)
     if job.system == "device":
         from hone.gnn.device.training import device_trainer
 
@@ -226,9 +182,9 @@ def _trainer(
         trainer.close()  # not after an error: processes end without parting, and the GPU may refuse every call
         return
     if job.system in PYG_LAYERS:
-        from hone.gnn.pyg import with_pyg_convolutions
+        from hone.gnn.peer_layers import with_peer_layers
 
-        model = with_pyg_convolutions(model)
+        model = with_peer_layers(model, job.convolutions)
     pipeline = assemble(
         job.system, graph, job.hyper.fanouts, seed=derived_seed("sampler", job.seed), device=device,
         threads=job.threads, slots=job.slots, sampler=sampler, scaled_sums=job.hyper.scaled_sums, objects=job.objects,
@@ -276,7 +232,7 @@ def _validation(
     elif job.validation.layerwise or job.system == "full_batch":
         yield layerwise_validation(graph, job.precision)
     else:
-        with _pipeline(job, graph, sampler, learner.device, job.hyper.validation_fanouts, job.seed) as pipeline:
+        with sampling_pipeline(job, graph, sampler, learner.device, job.hyper.validation_fanouts, job.seed) as pipeline:
             yield sampled_validation(graph, pipeline, learner, job.hyper.inference_batch_size, job.precision)
 
 
@@ -298,20 +254,10 @@ def _parameters(job: TrainingJob, progress: Progress, learner: LearnerLike) -> d
     """Those of the best epoch, or of the last where none was validated."""
     parameters = progress.best_parameters or learner.bare_model.state_dict()
     if job.system in PYG_LAYERS:
-        from hone.gnn.pyg import own_names
+        from hone.gnn.peer_layers import parameters_of
 
-        return own_names(parameters)
+        return parameters_of(parameters, job.convolutions)
     return parameters
-
-
-def _load(model: GNN, checkpoint: Path) -> None:
-    from hone.gnn.checkpoint import load
-
-    try:
-        model.load_state_dict(load(checkpoint)["parameters"])
-    except (RuntimeError, KeyError) as error:
-        remedy = "delete the file and run the same command again"
-        raise RecordError(f"not of this model and graph: {error}", where=str(checkpoint), remedy=remedy) from None
 
 
 def _training_run(
@@ -322,11 +268,13 @@ def _training_run(
         training=job.training, graph=job.graph, model=job.model, system=job.system, gpus=job.gpus, nodes=job.nodes,
         device=job.device, seed=job.seed, fanouts=() if whole else job.hyper.fanouts,
         batch_size=0 if whole else job.hyper.batch_size,
-        hidden=job.hyper.hidden, precision=job.precision, threads=job.threads, num_train=graph.info.num_train,
+        hidden=job.hyper.hidden, precision=job.precision,
+        convolutions=job.convolutions if job.system in PYG_LAYERS else "", threads=job.threads,
+        num_train=graph.info.num_train,
         parameters=sum(parameter.numel() for parameter in trainer.learner.bare_model.parameters()),
         epochs=tuple(progress.epochs), best_epoch=progress.best_epoch, stopped_early=stopped_early,
         peak_memory_bytes=_peak_memory_bytes(trainer.learner.device), config_digest=job.digest(graph.info),
-        timeline=trainer.timeline(job.timeline_batches), environment=environment(job.device), trained_at=_now(),
+        timeline=trainer.timeline(job.timeline_batches), environment=environment(job.device), trained_at=now(),
         kernels=job.kernels, kernel_uses=job.kernel_uses, placement=trainer.placement, parts=parts,
     )  # fmt: skip
 
@@ -339,65 +287,6 @@ def _peak_memory_bytes(device: torch.device) -> int:
     return torch.cuda.max_memory_allocated(device)
 
 
-Counter = Callable[[Plan], "torch.Tensor"]
-"""Whether a trained model puts each node of a plan into its class: (n,) bool."""
-
-
-def _counters(
-    job: TrainingJob, graph: Graph, model: GNN, sampler: Path | None, device: torch.device
-) -> Callable[[tuple[int, ...]], AbstractContextManager[Counter]]:
-    """Fan-outs -> a counter that samples with them."""
-    if job.system == "device":
-        from hone.gnn.device.training import device_inferences
-
-        assert sampler is not None, "compiled_library sees to it"
-        made = device_inferences(job, graph, model, sampler, device)
-        return lambda fanouts: nullcontext(made(fanouts).right)
-    return partial(_host_counter, job, graph, model, sampler, device)
-
-
-@contextmanager
-def _host_counter(
-    job: TrainingJob, graph: Graph, model: GNN, sampler: Path | None, device: torch.device, fanouts: tuple[int, ...]
-) -> Iterator[Counter]:
-    from hone.gnn.infer import right
-
-    with _pipeline(job, graph, sampler, device, fanouts, job.inference.seed) as pipeline:
-        yield lambda plan: right(model, pipeline, plan, job.precision)
-
-
-def _sampled(
-    job: TrainingJob, graph: Graph, count: Counter, fanouts: tuple[int, ...], split: Split
-) -> InferenceFigures:
-    nodes = graph.tensor(split)
-    begun_s = time.perf_counter()
-    found = count(Plan(nodes, job.hyper.inference_batch_size))
-    correct = int(found.sum())
-    return InferenceFigures(
-        mode="sampled", fanouts=fanouts, split=split, seed=job.inference.seed, nodes=len(nodes), correct=correct,
-        inference_s=time.perf_counter() - begun_s, by_degree=_by_degree(graph, nodes, found),
-    )  # fmt: skip
-
-
-def _by_degree(graph: Graph, nodes: torch.Tensor, right: torch.Tensor) -> tuple[DegreeFigures, ...]:
-    from hone.gnn.infer import by_degree
-
-    indptr = graph.tensor("indptr")
-    return by_degree(indptr[nodes + 1] - indptr[nodes], right.cpu())
-
-
-def _layerwise(job: TrainingJob, graph: Graph, model: GNN, split: Split, scratch: Path | None) -> InferenceFigures:
-    from hone.gnn.infer import layerwise_classes
-
-    nodes = graph.tensor(split)
-    begun_s = time.perf_counter()
-    found = layerwise_classes(model, graph, nodes, precision=job.precision, scratch=scratch)
-    right = found == graph.tensor("labels")[nodes]
-    return InferenceFigures(
-        mode="layerwise", split=split, nodes=len(nodes), correct=int(right.sum()),
-        inference_s=time.perf_counter() - begun_s, by_degree=_by_degree(graph, nodes, right),
-    )  # fmt: skip
-
-
-def _now() -> str:
+def now() -> str:
+    """UTC, ISO 8601, for a record."""
     return datetime.now(UTC).isoformat(timespec="seconds")
