@@ -5,8 +5,16 @@ import os
 
 import pytest
 
+from hone.core import files
 from hone.core.errors import MachineError, RecordError
-from hone.core.files import read_record, read_records, require_writable, write_records, write_text
+from hone.core.files import (
+    read_record,
+    read_records,
+    require_writable,
+    write_new_text,
+    write_records,
+    write_text,
+)
 from hone.records import Message
 
 
@@ -76,4 +84,33 @@ def test_a_disk_that_refuses_leaves_the_old_file(tmp_path, monkeypatch, number, 
     with pytest.raises(MachineError, match=words):
         write_text(file, "new")
     assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_the_first_of_two_writers_stays(tmp_path, monkeypatch):
+    """The other one comes while ours is being written."""
+    file = tmp_path / "deep/file"
+    link = files._link
+
+    def beaten(source, target):
+        target.write_text("theirs")
+        link(source, target)
+
+    assert write_new_text(file, "ours") and file.read_text() == "ours"
+    assert not write_new_text(file, "later") and file.read_text() == "ours"
+    file.unlink()
+    monkeypatch.setattr(files, "_link", beaten)
+    assert not write_new_text(file, "ours")
+    assert file.read_text() == "theirs"
+    assert [path.name for path in file.parent.iterdir()] == ["file"], "nothing is left beside it"
+
+
+def test_a_disk_without_hard_links_gets_a_new_file_all_the_same(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("pathlib.Path.hardlink_to", refused)
+    file = tmp_path / "file"
+    assert write_new_text(file, "ours") and file.read_text() == "ours"
+    assert not write_new_text(file, "later") and file.read_text() == "ours"
     assert list(tmp_path.iterdir()) == [file]

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from hone.gnn.batch import Block
 from hone.gnn.models import build_model
 from hone.gnn.peer_layers import SegmentSAGEConv, parameters_of, with_peer_layers
 from tests.gnn.blocks import random_block
@@ -59,5 +60,17 @@ def test_the_first_layer_can_take_rows_of_its_own(batch):
     (features, blocks), model = batch, with_peer_layers(build_model("sage", **SIZES, seed=0), "torch")
     layer = model.convs[0]
     assert isinstance(layer, SegmentSAGEConv)
-    rows = features[: blocks[0].num_dst]
-    assert torch.equal(layer(features, blocks[0]), layer(features, blocks[0], own=rows))
+    ours = build_model("sage", **SIZES, seed=0).convs[0]
+    rows = torch.randn(blocks[0].num_dst, 16, generator=torch.Generator().manual_seed(1))
+    found = layer(features, blocks[0], own=rows)
+    assert torch.allclose(found, ours(features, blocks[0], own=rows), atol=1e-5)
+    assert not torch.allclose(found, layer(features, blocks[0]), atol=1e-2)
+
+
+def test_long_rows_are_summed_in_float32():
+    """1000 neighbours: in bfloat16 a sum of ones stays at 256."""
+    block = Block(torch.tensor([0, 1000], dtype=torch.int32), torch.arange(1000, dtype=torch.int32), 1, 1000)
+    layer = with_peer_layers(build_model("sage", **SIZES, seed=0), "torch").convs[0].bfloat16()
+    layer.lin_l.weight.data.fill_(1 / 16)
+    layer.lin_r.weight.data.zero_()
+    assert torch.equal(layer(torch.ones(1000, 16, dtype=torch.bfloat16), block), torch.ones(1, 12).bfloat16())

@@ -287,6 +287,21 @@ def test_what_another_process_judged_meanwhile_stands(bench, monkeypatch):
     assert bench.judge(item, solutions[0], protocol=QUICK) != here[:1]  # the newer one is kept
 
 
+def test_a_verdict_of_another_process_goes_before_a_broken_machine(bench, monkeypatch):
+    item = scale_definition()
+    solution, judge_one = solution_of(item, SCALE_CPP), judging.judge_one
+
+    def broken(case, current):
+        monkeypatch.setattr(judging, "judge_one", judge_one)
+        elsewhere.extend(bench.judge(item, solution, protocol=UNTIMED))
+        return elsewhere[0].model_copy(update={"status": Status.MACHINE_ERROR})
+
+    elsewhere = []
+    monkeypatch.setattr(judging, "judge_one", broken)
+    assert bench.judge(item, solution, protocol=UNTIMED) == elsewhere
+    assert only(elsewhere).status is Status.PASSED
+
+
 def test_what_a_killed_run_left_is_removed_even_where_all_verdicts_are_known(bench, monkeypatch, tmp_path):
     item = scale_definition()
     bench.judge(item, solution_of(item, "not C++"), protocol=UNTIMED)

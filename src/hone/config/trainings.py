@@ -22,10 +22,10 @@ OPERATORS: dict[System, tuple[str, ...]] = {
     "device": ("draw_neighbours", "mean_of_features", "mean_of_states", "gradient_of_states"),
 }  # fmt: skip
 """System -> titles of the operators whose kernels it can take from a campaign."""
-PYG_LAYERS: tuple[System, ...] = ("full_batch", "pyg", "pyg_gpu", "wholegraph")
-"""Systems whose layers are PyTorch Geometric's; they train in one process."""
-GPU_PEERS: tuple[System, ...] = ("pyg_gpu", "wholegraph")
-"""Those that may have other layers, see `convolutions`."""
+PEERS: tuple[System, ...] = ("full_batch", "pyg", "pyg_gpu", "wholegraph")
+"""Systems with other people's layers, PyTorch Geometric's if nothing else is said; they train in one process."""
+OTHER_LAYERS: tuple[System, ...] = ("pyg_gpu", "wholegraph")
+"""Peers that can train on PyTorch's operators instead, see `convolutions`."""
 PREPARED: tuple[System, ...] = ("plain", "fast_sampler", "shared_memory", "pipelined")
 """Systems whose batches are prepared on a CPU, for layers of ours: SALIENT's ladder."""
 MAX_DEVICE_FANOUT = 32
@@ -132,14 +132,14 @@ class Training(Overrides):
     filled up to a fixed size. The host then asks for a few copies instead of some 130 operators. For models without
     batch normalisation. Its accuracy on a GPU is not measured yet."""
     convolutions: Convolutions = "pyg"
-    """Of `pyg_gpu` and `wholegraph`: PyTorch Geometric's layers, or `torch`, for `sage`: as few of PyTorch's operators
-    as will do. Their steps wait for the host, which launches these operators."""
+    """Of `pyg_gpu` and `wholegraph`: PyTorch Geometric's layers, or with `torch`, for `sage`, PyTorch's own operators,
+    of which a step asks the host for fewer. Hosts are what such steps wait for."""
     timeline_batches: int = Field(12, ge=0)
     """Batches of the last epoch whose spans are kept for the figure."""
 
     @model_validator(mode="after")
     def _possible_systems(self) -> Self:
-        for system in PYG_LAYERS:
+        for system in PEERS:
             if system in self.systems and self.gpus != (1,):
                 raise ValueError(f"{system} trains in one process: write gpus: [1]")
         if "wholegraph" in self.systems and self.device != "cuda":
@@ -166,8 +166,8 @@ class Training(Overrides):
     def _possible_convolutions(self) -> Self:
         if self.convolutions == "pyg":
             return self
-        if others := [system for system in self.systems if system not in GPU_PEERS]:
-            known = " and ".join(GPU_PEERS)
+        if others := [system for system in self.systems if system not in OTHER_LAYERS]:
+            known = " and ".join(OTHER_LAYERS)
             raise ValueError(f"convolutions: torch is for {known}: give {others[0]} a training of its own")
         if self.models != ("sage",):
             raise ValueError("convolutions: torch knows sage alone: give the other models a training of their own")
@@ -247,7 +247,7 @@ class Training(Overrides):
         if without := sorted(model for model in wanted if not FAMILIES[model].sums):
             summing = " or ".join(name for name, known in FAMILIES.items() if known.sums)
             raise ValueError(f"scaled_sums: {without[0]} does not sum; write it under tuned: {summing}:")
-        for peer in PYG_LAYERS:
+        for peer in PEERS:
             if wanted and peer in self.systems and peer != "full_batch":  # whose sums are whole
                 raise ValueError(
                     f"scaled_sums: {peer} sums by itself, without factors; give {peer} a training of its own"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -67,6 +67,31 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """As `write_text`, for bytes."""
+    _write(path, content, Path.replace)
+
+
+def write_new_text(path: Path, text: str) -> bool:
+    """As `write_text`, but a file that is there already stays, whoever was quicker; whether ours is the one.
+
+    Where a disk has no hard links, a file that comes at the same moment is replaced.
+    """
+    _write(path, text.encode("utf-8"), _link)
+    return path.read_text(encoding="utf-8") == text
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(source)
+    except FileExistsError:
+        pass
+    except OSError:
+        if not target.exists():
+            source.replace(target)
+    source.unlink(missing_ok=True)
+
+
+def _write(path: Path, content: bytes, place: Callable[[Path, Path], object]) -> None:
+    """To a file beside it, which `place` puts there."""
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -76,7 +101,7 @@ def write_bytes(path: Path, content: bytes) -> None:
                 handle.flush()
                 os.fsync(handle.fileno())
             Path(name).chmod(0o644)
-            Path(name).replace(path)
+            place(Path(name), path)
 
 
 def write_records(path: Path, records: Iterable[BaseModel]) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hone.core.errors import RecordError
-from hone.core.files import disk_errors, read_record, write_bytes, write_text
+from hone.core.files import disk_errors, read_record, write_bytes, write_new_text, write_text
 from hone.records import BaselineTimes, Build, ModuleCalls, Record, SanitizerVerdict, Trace
 
 R = TypeVar("R", bound=Record)
@@ -46,10 +46,14 @@ class Store:
 
         Raises MachineError for a full or read-only disk.
         """
-        standing = None if replace else self.trace(key)
-        if standing is None:
-            write_text(self._path("traces", key), trace.model_dump_json() + "\n")
-        return standing or trace
+        path, text = self._path("traces", key), trace.model_dump_json() + "\n"
+        if not replace:
+            if write_new_text(path, text):
+                return trace
+            if (standing := self.trace(key)) is not None:
+                return standing
+        write_text(path, text)  # where one is damaged, in its place
+        return trace
 
     def baseline(self, key: str) -> BaselineTimes | None:
         """The times kept under a key; absent when there are none or they cannot be read."""

@@ -75,5 +75,7 @@ class TrainingJob(Versioned):
     def digest(self, graph: GraphInfo) -> str:
         """Of all that the trained parameters depend on, and of how fast they are got; not of inference."""
         told = self.model_dump(mode="json", exclude={"inference", "kernel_uses", "objects", "definitions"})
+        if self.convolutions == "pyg":  # as jobs were before they could say so: their checkpoints still count
+            del told["convolutions"]
         run = [[use.operator, use.solution] for use in self.kernel_uses if use.used == "selected"]
         return digest({"job": told, "graph": graph.sha256, "kernels": run})

@@ -32,9 +32,9 @@ def parameters_of(state: dict[str, Any], convolutions: Convolutions) -> dict[str
 
 
 class SegmentSAGEConv(nn.Module):
-    """SAGE's layer by a gather and a mean of segments: the fewest operators of PyTorch's that we know.
+    """SAGE's layer by a gather and a mean of segments, which is summed in float32 whatever the format of x.
 
-    A step asks for some 425 operators, with PyTorch Geometric's layers for 584, counted on a CPU in float32.
+    A step calls 425 of PyTorch's operators, nested ones too, and with PyTorch Geometric's layers 584 (float32, a CPU).
     """
 
     def __init__(self, ours: SAGEConv) -> None:
@@ -43,8 +43,8 @@ class SegmentSAGEConv(nn.Module):
 
     def forward(self, x: Tensor, block: Block, own: Tensor | None = None) -> Tensor:
         """As our convolutions: x (num_src, inputs) -> (num_dst, outputs)."""
-        drawn = x.index_select(0, block.indices)
+        drawn = x.index_select(0, block.indices).float()  # segment_reduce adds up in the format that it is given
         mean: Tensor = torch.segment_reduce(drawn, "mean", offsets=block.indptr, unsafe=True, initial=0.0)
-        neighbours: Tensor = self.lin_l(mean)
+        neighbours: Tensor = self.lin_l(mean.to(x.dtype))
         own_part: Tensor = self.lin_r(x[: block.num_dst] if own is None else own)
         return neighbours + own_part

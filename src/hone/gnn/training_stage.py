@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hone.config.trainings import PYG_LAYERS
+from hone.config.trainings import PEERS
 from hone.core.errors import ConfigError
 from hone.core.files import write_text
 from hone.gnn.distributed import Ranks, device_of, launch, process_group
@@ -181,7 +181,7 @@ def _trainer(
         yield trainer
         trainer.close()  # not after an error: processes end without parting, and the GPU may refuse every call
         return
-    if job.system in PYG_LAYERS:
+    if job.system in PEERS:
         from hone.gnn.peer_layers import with_peer_layers
 
         model = with_peer_layers(model, job.convolutions)
@@ -253,7 +253,7 @@ def _resumed(unfinished: Path, digest: str, learner: LearnerLike) -> Progress | 
 def _parameters(job: TrainingJob, progress: Progress, learner: LearnerLike) -> dict[str, Any]:
     """Those of the best epoch, or of the last where none was validated."""
     parameters = progress.best_parameters or learner.bare_model.state_dict()
-    if job.system in PYG_LAYERS:
+    if job.system in PEERS:
         from hone.gnn.peer_layers import parameters_of
 
         return parameters_of(parameters, job.convolutions)
@@ -269,7 +269,7 @@ def _training_run(
         device=job.device, seed=job.seed, fanouts=() if whole else job.hyper.fanouts,
         batch_size=0 if whole else job.hyper.batch_size,
         hidden=job.hyper.hidden, precision=job.precision,
-        convolutions=job.convolutions if job.system in PYG_LAYERS else "", threads=job.threads,
+        convolutions=job.convolutions if job.system in PEERS else "", threads=job.threads,
         num_train=graph.info.num_train,
         parameters=sum(parameter.numel() for parameter in trainer.learner.bare_model.parameters()),
         epochs=tuple(progress.epochs), best_epoch=progress.best_epoch, stopped_early=stopped_early,

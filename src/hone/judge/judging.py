@@ -51,8 +51,8 @@ def judge_all(
     kernels that are baselines; `definitions` and `workloads` go by definition name; a missing one is a RecordError.
     A baseline that a definition does not have is left out for it. Each trace is kept in the store as soon as it is
     there, so an interrupt loses the one at hand only. MACHINE_ERROR and NOT_JUDGED say nothing about a solution and
-    are not kept. Where another process has judged the same meanwhile, its trace stands, so that every run tells the
-    same times. MachineError when the store cannot be written.
+    are not kept. Where another process has kept a trace of the same meanwhile, that one stands, so that every run
+    tells the same times; with `again` the last one does. MachineError when the store cannot be written.
     """
     sweep_once()  # of a run that was killed, even where the store has everything by now
     cases = Cases(builds, definitions, workloads, protocol, baselines, store)
@@ -75,6 +75,8 @@ def judge_all(
                 trace = judge_one(wanted[pair], session)
                 if keepable(trace, wanted[pair].build):
                     trace = shelf.keep_trace(keys[pair], trace, replace=again)
+                elif not again:
+                    trace = shelf.trace(keys[pair]) or trace
             traces[pair] = _told_as(protocol, trace)
             advance()
     return [traces[pair] for pair in order]

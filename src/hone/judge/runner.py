@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from hone.core.errors import MachineError
-from hone.core.scratch import ScratchFolder, sweep_once
+from hone.core.scratch import ScratchFolder
 from hone.judge.device.cpu.arena import Arena
 from hone.judge.wire import SMALL_BYTES, Channel, ClosedError, GarbledError, SilentError, WireError
 from hone.machine.confinement import Confinement, clean_environment
@@ -252,7 +252,6 @@ class Zygote:
         self._connection: socket.socket | None = None
         self._log: IO[bytes] | None = None
         self._scratch: ScratchFolder | None = None
-        sweep_once()  # also where every trace is known and nothing will be started
 
     def spawn(self, role: str, arenas: Mapping[str, Arena], confinement: Confinement) -> Runner:
         """Fork a runner that maps these arenas; raises MachineError when that does not work twice."""

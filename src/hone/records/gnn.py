@@ -197,7 +197,7 @@ class TrainingRun(Versioned):
     hidden: int
     precision: str
     convolutions: str = ""
-    """Whose layers a peer trained, as in the config; empty for the project's own, and in older records."""
+    """Layers of a peer, as the config calls them: pyg or torch; empty for ours, and in older records."""
     threads: int
     """Preparing threads or worker processes of one process."""
     num_train: int
