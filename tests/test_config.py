@@ -29,7 +29,8 @@ def training(**changes):
 
 def with_problems(values):
     """The config with a source that is there."""
-    return {**values, "sources": {"mini": {**values["sources"]["mini"], "path": "resources/problems/miniature"}}}
+    there = {"path": "resources/problems/miniature", "levels": {1: 8, 2: 2}}
+    return {**values, "sources": {"mini": {**values["sources"]["mini"], **there}}}
 
 
 def experiment(**changes):
@@ -68,7 +69,7 @@ def test_schema_accepts_the_committed_configs(path):
     [
         (minimal(jugde={"name": "x"}), ["jugde", "unknown key", "did you mean 'judge'"]),
         (minimal(judge={"name": "x", "treads": 2}), ["judge.treads", "did you mean 'threads'"]),
-        (minimal(judge={"name": "x", "threads": "many"}), ["judge.threads", "integer", "'many'"]),
+        (minimal(judge={"name": "x", "threads": "many"}), ["judge.threads", "a whole number", "'many'"]),
         (minimal(sources={"mini": {"kind": "local", "path": "p", "levels": {1: -8}}}), ["levels.1", "-8"]),
         (
             minimal(
@@ -152,6 +153,37 @@ def test_a_wrong_item_does_not_make_its_list_empty():
         load(training(models=["sagee"]))
     said = str(caught.value)
     assert said.startswith("config: trainings.fast.models.0: must be 'sage', ") and said.endswith(" (got 'sagee')")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (experiment(method="refined"), "'refine', "),
+        (experiment(method="refined"), "; did you mean 'refine'? (got 'refined')\n"),
+        (minimal(judge={"name": "t", "timing_runs": "many"}), "of each callable. (default: 30)"),
+        (minimal(judge={"name": "t", "device": "gpu"}), "must be 'cpu' or 'cuda' (got 'gpu')\n"),
+        (
+            minimal(judge={"name": "t", "timing_runs": "many"}),
+            "must be a whole number (got 'many')\n  remedy: correct timing_runs: Upper bound of timed runs",
+        ),
+    ],
+)
+def test_a_value_that_is_nearly_right_is_met_with_the_right_one(values, said):
+    with pytest.raises(ConfigError) as caught:
+        load(values)
+    assert said in str(caught.value)
+
+
+def test_a_folder_has_the_problems_that_its_levels_count_before_anything_runs():
+    values = with_problems(experiment())
+    values["sources"]["mini"]["levels"] = {1: 4, 2: 2}
+    with pytest.raises(
+        HoneError, match=r"sources\.mini: .*level 1 should have problems 1 to 4, but 8 are there"
+    ) as caught:
+        checked(values, "my.yaml")
+    assert caught.value.remedy == "write 1: 8 under the source's levels; an experiment's `problems` takes some of them"
+    values["sources"]["mini"]["levels"] = {1: 8, 2: 2}
+    assert checked(values, "my.yaml").sources["mini"].levels == {1: 8, 2: 2}
 
 
 def test_a_word_of_another_section_is_no_hint():

@@ -1,4 +1,4 @@
-"""Ten answers to read: which ones a rule chooses, why, and where their text stands."""
+"""Answers to read: which ones a rule chooses, why, and where their text stands."""
 
 import pytest
 

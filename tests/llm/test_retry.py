@@ -66,6 +66,16 @@ def test_after_the_last_try_the_reasons_are_named(make_request):
     assert provider.asked == 3
 
 
+def test_a_server_that_is_down_is_to_be_started(make_request):
+    down = TransientError("connection: ConnectError: refused", kind="connection")
+    with pytest.raises(ProviderError, match=r"after 3 tries: connection: ConnectError: refused\n") as caught:
+        ask(Scripted(down, down, down), make_request(), attempts=3)
+    assert "start the server, or correct its address" in caught.value.remedy
+    with pytest.raises(ProviderError, match="after 1 try: HTTP 500") as caught:
+        ask(Scripted(TransientError("HTTP 500: x", kind="server")), make_request(), attempts=1)
+    assert "run the same command again later" in caught.value.remedy
+
+
 def test_an_error_that_no_retry_can_help_is_raised_at_once(make_request):
     provider = Scripted(ProviderError("HTTP 401: no"))
     with pytest.raises(ProviderError, match="401"):

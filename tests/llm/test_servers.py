@@ -120,5 +120,5 @@ def test_each_turn_asks_it_anew(served, tmp_path):
 
 
 def test_a_model_that_it_does_not_have_is_named(served, tmp_path):
-    with pytest.raises(ProviderError, match=r"nobody/nothing at .*: (HTTP|no answer after 1 tries.* HTTP)"):
+    with pytest.raises(ProviderError, match=r"nobody/nothing at .*: (HTTP|no answer after 1 try.* HTTP)"):
         ask(served[0], tmp_path, "nobody/nothing", prompt("one"), max_attempts=1)

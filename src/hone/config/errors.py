@@ -6,6 +6,7 @@ Places, keys and descriptions come from the JSON schema of the config, so that t
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +20,12 @@ KEY = "[key]"
 PAIRS = ("model_type", "model_attributes_type", "dict_type")
 """Errors of a section that is something else."""
 
+LIKE = 0.75
+"""How like a value must be to one that is allowed: whoever writes `gpu` does not mean `cpu`."""
 WORDS = {"missing": "is missing", "too_short": "must not be empty", "tuple_type": "must be a list"}
+WORDS |= dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "must be a whole number")
+WORDS |= dict.fromkeys(("float_parsing", "float_type"), "must be a number")
+WORDS |= dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false")
 WORDS |= dict.fromkeys(PAIRS, "must hold key: value pairs")
 """Error -> what is wrong, where pydantic's own words speak of Python."""
 
@@ -35,6 +41,8 @@ class Place(NamedTuple):
     """Of this field."""
     schema: Schema
     """Of what stands there; empty where that is not known."""
+    default: object = None
+    """Of the field."""
 
 
 def explain(error: ValidationError, schema: Schema) -> tuple[str, str]:
@@ -55,7 +63,7 @@ def explain(error: ValidationError, schema: Schema) -> tuple[str, str]:
 def find(location: Sequence[int | str], schema: Schema) -> Place:
     """Follow an error's location through the schema of the whole config."""
     path: list[str] = []
-    name, description, node = "", "", schema
+    name, description, default, node = "", "", None, schema
     for part in location:
         node = _resolved(node, schema)
         if part in node.get("discriminator", {}).get("mapping", ()):
@@ -66,10 +74,11 @@ def find(location: Sequence[int | str], schema: Schema) -> Place:
         path.append(str(part))
         known = node.get("properties", {})
         if part in known:
-            node, name, description = known[part], str(part), " ".join(known[part].get("description", "").split())
+            node, name, default = known[part], str(part), known[part].get("default")
+            description = " ".join(node.get("description", "").split())
         else:
             node = (node.get("items") if isinstance(part, int) else node.get("additionalProperties")) or {}
-    return Place(".".join(path), name, description, _resolved(node, schema))
+    return Place(".".join(path), name, description, _resolved(node, schema), default)
 
 
 def _resolved(node: Schema, schema: Schema) -> Schema:
@@ -98,6 +107,9 @@ def _problem(item: Details, place: Place, schema: Schema) -> str:
             said = f"needs a kind: {', '.join(_kinds(place))}"
         case "tuple_type", str() | int() | float() as value:
             said = f"must be a list: write [{value}]"
+        case "literal_error", value:
+            known = re.findall(r"'([^']*)'", item["ctx"]["expected"])
+            said = f"{_pydantic_words(item['msg'])}{_near(value, known, LIKE)} (got {value!r})"
         case kind, value:
             said = WORDS.get(kind) or _pydantic_words(item["msg"])
             if not isinstance(value, Mapping | list | tuple):
@@ -110,8 +122,8 @@ def _pydantic_words(text: str) -> str:
     return text.removeprefix("Value error, ").partition(", unable to")[0].replace("Input should be", "must be", 1)
 
 
-def _near(word: object, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(str(word), known, n=1)
+def _near(word: object, known: Sequence[str], like: float = 0.6) -> str:
+    near = difflib.get_close_matches(str(word), known, n=1, cutoff=like)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
@@ -135,4 +147,7 @@ def _remedy(item: Details, place: Place, schema: Schema) -> str:
         return f"keys of {place.path}: {', '.join(keys)}" if keys else ""
     if item["type"].startswith(("value_error", "union_tag")) or not place.description:
         return ""
-    return f"{'add' if item['type'] == 'missing' else 'correct'} {place.name}: {place.description}"
+    if item["type"] == "missing":
+        return f"add {place.name}: {place.description}"
+    default = f" (default: {place.default})" if isinstance(place.default, int | float | str) else ""
+    return f"correct {place.name}: {place.description}{default}"

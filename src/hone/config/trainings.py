@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from hone.config.models import FAMILIES, Fanouts, GNNModel, HyperParameters
 from hone.config.section import Section
+from hone.core.errors import closest
 from hone.records.gnn import Kernels, Place, Split, System
 
 Precision = Literal["float32", "bfloat16"]
@@ -306,13 +307,14 @@ def check_trainings(
     """
     for name, item in trainings.items():
         if item.kernels_from is not None and item.kernels_from not in operators:
-            known = ", ".join(sorted(operators)) or "none"
-            said = f"'{item.kernels_from}' is not a source of kind: kernels; known: {known}"
+            said = (
+                f"'{item.kernels_from}' is not a source of kind: kernels{closest(item.kernels_from, iter(operators))}"
+            )
             raise ValueError(f"trainings.{name}.kernels_from: {said}")
         for graph in item.graphs:
             if graph not in graphs:
-                known = ", ".join(sorted(graphs)) or "none"
-                raise ValueError(f"trainings.{name}.graphs: '{graph}' is not in graphs; known: {known}")
+                said = f"'{graph}' is not in graphs{closest(graph, iter(graphs))}"
+                raise ValueError(f"trainings.{name}.graphs: {said}")
         fitting = {*item.graphs, *item.models, *(f"{g}/{m}" for g in item.graphs for m in item.models)}
         for key in item.tuned:
             if key not in fitting:

@@ -6,7 +6,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC
@@ -191,13 +191,19 @@ def ask_with_retries(
     except tenacity.RetryError:
         if stop.is_set():
             raise StoppedError from None
-        reasons = "; ".join(error.reason for error, _ in failed[-3:])
-        raise ProviderError(
-            f"no answer after {len(failed)} tries, the last ones: {reasons}",
-            where=_where(request),
-            remedy="what was answered is kept; run the same command again later, or raise llm.max_attempts",
-        ) from None
+        raise _unanswered([error.reason for error, _ in failed], request) from None
     return reply, tuple(FailedAttempt(reason=error.reason, seconds=seconds) for error, seconds in failed)
+
+
+def _unanswered(reasons: Sequence[str], request: LLMRequest) -> ProviderError:
+    """After the last try; each of the last reasons is told once."""
+    told = "; ".join(dict.fromkeys(reasons[-3:]))
+    tries = "1 try" if len(reasons) == 1 else f"{len(reasons)} tries"
+    remedy = "run the same command again later, or raise llm.max_attempts"
+    if all(reason.startswith("connection") for reason in reasons):
+        remedy = "start the server, or correct its address, then run the same command again"
+    problem = f"no answer after {tries}: {told}"
+    return ProviderError(problem, where=_where(request), remedy=f"what was answered is kept; {remedy}")
 
 
 def _try(provider: Provider, request: LLMRequest, asking: Asking, failed: list[tuple[TransientError, float]]) -> Reply:

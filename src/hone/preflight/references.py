@@ -11,6 +11,7 @@ from hone.config.experiments import ASTRA, UNPROMPTED
 from hone.config.files import read_values
 from hone.config.graphs import PublishedGraph
 from hone.config.settings import Settings, load
+from hone.config.sources import LocalSource
 from hone.config.strategy import Budget
 from hone.config.trainings import OPERATORS
 from hone.core.errors import ConfigError, closest, located
@@ -19,6 +20,7 @@ from hone.llm.recorded import read_transcript, transcript_path
 from hone.machine.hardware import gpu
 from hone.methods.files import check_files
 from hone.sources.extraction.names import numbers_in
+from hone.sources.fetch import check_local
 
 
 def checked(values: Mapping[str, Any], where: str) -> Settings:
@@ -35,18 +37,12 @@ def read_checked(path: Path) -> Settings:
 
 
 def check_references(settings: Settings) -> None:
-    """Folders, addresses, transcripts and turns, GPUs, published experiments, solutions and operators are there.
+    """Folders, problems, addresses, transcripts, turns, GPUs, published experiments, solutions and operators are there.
 
-    Raises ConfigError or ProviderError with the nearest name or what is there, RecordError for a damaged transcript.
+    Raises ConfigError, SourceError or ProviderError with the nearest name or what is there, RecordError for a damaged
+    transcript.
     """
-    for field, folder in _folders(settings):
-        if not Path(folder).is_dir():
-            remedy = "make the folder or correct the path, which counts from where the command runs"
-            raise ConfigError(f"no such folder: {folder}", where=field, remedy=remedy)
-    for name, graph in settings.graphs.items():
-        if isinstance(graph, PublishedGraph) and graph.local is not None and not graph.local.exists():
-            remedy = "correct the path, which counts from where the command runs: a folder, a zip archive or a URL"
-            raise ConfigError(f"no such folder: {graph.raw_dir}", where=f"graphs.{name}.raw_dir", remedy=remedy)
+    _check_folders(settings)
     if settings.gpu:
         with located("gpu"):
             gpu(settings.gpu)
@@ -63,6 +59,21 @@ def check_references(settings: Settings) -> None:
     PaperNumbers(read_published()).check(settings)
     for name in settings.trainings:
         _check_operators(settings, name)
+
+
+def _check_folders(settings: Settings) -> None:
+    for field, folder in _folders(settings):
+        if not Path(folder).is_dir():
+            remedy = "make the folder or correct the path, which counts from where the command runs"
+            raise ConfigError(f"no such folder: {folder}", where=field, remedy=remedy)
+    for name, source in settings.sources.items():
+        if isinstance(source, LocalSource):
+            with located(f"sources.{name}"):
+                check_local(source)
+    for name, graph in settings.graphs.items():
+        if isinstance(graph, PublishedGraph) and graph.local is not None and not graph.local.exists():
+            remedy = "correct the path, which counts from where the command runs: a folder, a zip archive or a URL"
+            raise ConfigError(f"no such folder: {graph.raw_dir}", where=f"graphs.{name}.raw_dir", remedy=remedy)
 
 
 def _folders(settings: Settings) -> Iterator[tuple[str, str]]:

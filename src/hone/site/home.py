@@ -82,7 +82,7 @@ def warnings(found: Sequence[Entry], tables: Sequence[ReadTable]) -> Iterator[di
         yield {"said": said, "link": "answers.html#findings=any"}
     differing = sum(bool(item.cells.get("prompt_differs")) for item in found)
     if differing:
-        said = f"{plural(differing, 'recorded answer')} to a prompt that has changed since: later turns quote times."
+        said = f"{plural(differing, 'recorded answer')} to a prompt that has changed since, by an edit or in its times."
         yield {"said": said, "link": "answers.html#prompt_differs=1"}
 
 

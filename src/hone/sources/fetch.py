@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from hone.config.sources import KernelBenchSource, LocalSource
 from hone.core.errors import SourceError
@@ -23,18 +23,19 @@ def fetch(
     is not complete (numbers 1..n, n from the config), or a file is not a problem.
     """
     if isinstance(source, LocalSource):
-        contents = _read_local(Path(source.path), source.levels)
+        contents = {str(path): (Path(source.path) / path).read_bytes() for path in check_local(source)}
         repository, commit = source.path, LOCAL_COMMIT
     else:
         contents = _read_kernelbench(source, timeout_s)
         repository, commit = source.url, source.commit
-    _check_complete(repository, source.levels, list(contents))
+        _check_complete(repository, source.levels, list(contents))
     files = [read_problem(name, path, contents[path], repository=repository, commit=commit) for path in contents]
     return sorted(files, key=lambda file: (file.level, file.number))
 
 
-def _read_local(folder: Path, levels: Mapping[int, int]) -> dict[str, bytes]:
-    """Path within the folder -> content."""
+def check_local(source: LocalSource) -> list[PurePosixPath]:
+    """Paths within a folder of its problem files, which are not read; raises SourceError unless levels are complete."""
+    folder, levels = Path(source.path), source.levels
     if not folder.is_dir():
         raise SourceError("no such folder", where=str(folder), remedy="correct the source's path in the config")
     missing = [f"level{level}" for level in levels if not (folder / f"level{level}").is_dir()]
@@ -44,8 +45,10 @@ def _read_local(folder: Path, levels: Mapping[int, int]) -> dict[str, bytes]:
             where=str(folder),
             remedy="put the problems into level<n>/<number>_<title>.py, or correct the source's levels in the config",
         )
-    paths = [path for level in levels for path in sorted((folder / f"level{level}").iterdir()) if path.is_file()]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths if parse_name(path.as_posix())}
+    files = [path for level in levels for path in sorted((folder / f"level{level}").iterdir()) if path.is_file()]
+    paths = [PurePosixPath(path.relative_to(folder)) for path in files if parse_name(path.as_posix())]
+    _check_complete(source.path, levels, [str(path) for path in paths])
+    return paths
 
 
 def _read_kernelbench(source: KernelBenchSource, timeout_s: float) -> dict[str, bytes]:
@@ -72,8 +75,14 @@ def _check_complete(where: str, levels: Mapping[int, int], paths: Sequence[str])
             raise SourceError(
                 f"level {level} should have problems 1 to {count}, but {len(numbers)} are there; {'; '.join(said)}",
                 where=where,
-                remedy="correct the source's levels (or commit) in the config, or complete the problems",
+                remedy=_remedy(level, numbers),
             )
+
+
+def _remedy(level: int, numbers: Sequence[int]) -> str:
+    if numbers and sorted(numbers) == list(range(1, len(numbers) + 1)):
+        return f"write {level}: {len(numbers)} under the source's levels; an experiment's `problems` takes some of them"
+    return "correct the source's levels (or commit) in the config, or complete the problems"
 
 
 def _ranges(numbers: Sequence[int]) -> str:

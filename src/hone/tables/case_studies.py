@@ -162,7 +162,7 @@ def finding(rows: Sequence[Row]) -> str:
     """The fastest, and the highest claim that is not earned."""
     said = []
     if fastest := next((row for row in rows if row.chosen_for == "fastest"), None):
-        said.append(f"The fastest that earns it is {_named(fastest)}: {number(fastest.device_speedup)} times as fast.")
+        said.append(f"The fastest with credit is {_named(fastest)}: {number(fastest.device_speedup)} times as fast.")
     if claimed := next((row for row in rows if row.chosen_for == "claimed"), None):
         said.append(f"The highest claim that is not earned is {number(claimed.claimed_speedup)}, of {_named(claimed)}.")
     return " ".join(said)
@@ -174,7 +174,7 @@ def _named(row: Row) -> str:
 
 TABLE = RunTable(
     name="case_studies",
-    title="Ten answers to read",
+    title="Answers to read",
     caption=(
         "Answers of this run that are worth reading, chosen by a rule: the fastest with credit, the highest published "
         "speedups that are not earned here, and answers on which KernelBench's rule and ours differ. The explorer has "

@@ -72,7 +72,7 @@ Precision = Annotated[str, Field(description="Number format of the model's arith
 Problems = Annotated[int, Field(description="Number of problems: the denominator.")]
 PromptsDiffer = Annotated[
     int,
-    Field(description="Recorded answers whose prompt has changed: later turns quote times of this run."),
+    Field(description="Recorded answers whose prompt has changed, by an edit or in the times that later turns quote."),
 ]
 PublishedSpeedup = Annotated[float, Field(description="The paper's speedup.")]
 Rounds = Annotated[int, Field(description="Rounds that the config asks for, the existing kernel not counted.")]

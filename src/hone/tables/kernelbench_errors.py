@@ -95,7 +95,7 @@ def finding(rows: Sequence[Row]) -> str:
     wrong = {name: count for name, count in counts.items() if name not in (CORRECT, UNRESOLVED) and count}
     if wrong:
         most = max(wrong, key=lambda name: wrong[name])
-        said += f"; of those that are not, most ({wrong[most]}) have the outcome `{most}`"
+        said += f"; the most frequent other outcome is `{most}` ({wrong[most]})"
     if counts[UNRESOLVED]:
         said += f"; {counts[UNRESOLVED]} have no verdict"
     return f"{said}."

@@ -122,7 +122,6 @@ TABLE = RunTable(
         "epoch_s": "Epoch (s)",
         "epoch_std_s": "Deviation (s)",
         "speedup": "Speedup",
-        "speedup_over_pyg": "over PyG",
         "published": "Published epoch (s)",
     },
     figures=(Figure("salient_ladder", "Each improvement on top of the one before", figure),),

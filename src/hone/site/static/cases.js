@@ -1,4 +1,4 @@
-// Ten answers to read, each with why it was chosen, what became of it, and a link to its page.
+// Answers to read, each with why it was chosen, what became of it, and a link to its page.
 "use strict";
 (() => {
   const { h } = hone;
