@@ -141,9 +141,9 @@ def _archives(data: Data) -> Iterator[str]:
         names = [name for name, item in run.settings.experiments.items() if item.method == "archive"]
         if names:
             yield (
-                f"Answers out of archives ({', '.join(f'`{name}`' for name in names)}) stand in no cell. An archive "
-                "holds answers to some problems, often the best ones only, and no random sample: a share would mean "
-                "nothing. The table `judge_agreement_summary` has them."
+                f"Answers out of archives ({', '.join(f'`{name}`' for name in names)}) stand in no cell: an archive "
+                "holds answers to some problems, often the best ones only, and is no random sample. The table "
+                "`published_fast_p` has their shares of all problems, beside the paper's where it asked the same model."
             )
 
 
