@@ -8,7 +8,7 @@ from hone.config.settings import load
 from hone.core.errors import MachineError, ProviderError
 from hone.gnn import packages
 from hone.machine import gpus as gpu
-from hone.preflight.requirements import PlannedJob, check_needs
+from hone.preflight.requirements import PlannedJob, check_needs, lacking_models
 
 ASKING = PlannedJob("generate", "one", "openai--o4-mini")
 BUILDING = PlannedJob("build", "one", "openai--o4-mini")
@@ -57,6 +57,25 @@ def test_a_key_is_needed_by_who_asks_alone(needs):
     needs(ASKING, mode="replay")
     needs(ASKING, mode="export")
     needs(PlannedJob("generate", "one", "recorded--x"), models=["recorded/x"])
+
+
+def asking(mode, *models):
+    one = {"method": "one_shot", "source": "s", "levels": [1], "models": list(models)}
+    sources = {"s": {"kind": "local", "path": "p", "levels": {1: 1}}}
+    experiments = {"one": one, "two": one, "gold": {"method": "gold", "source": "s", "levels": [1]}}
+    return load({"sources": sources, "experiments": experiments, "judge": {"name": "t"}, "llm": {"mode": mode}}, "x")
+
+
+def test_a_status_tells_every_missing_key_and_price_once(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    models = ("openai/o4-mini", "recorded/x", "openai/o4-minii")
+    (error,) = lacking_models(asking("live", *models))
+    assert str(error).startswith("experiments.one.models: openai/o4-mini: OPENAI_API_KEY is not set")
+    assert not list(lacking_models(asking("replay", *models)))
+    monkeypatch.setenv("OPENAI_API_KEY", "word")
+    (error,) = lacking_models(asking("live", *models))
+    assert "did you mean 'openai/o4-mini'" in str(error)
 
 
 def test_a_misspelt_model_is_named_before_the_first_job(needs, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from hone.config.experiments import UNPROMPTED
 from hone.config.settings import Settings, model_slug
 from hone.core.errors import HoneError, MachineError, located
 from hone.records import Language
@@ -44,22 +45,40 @@ def check_needs(settings: Settings, jobs: Collection[PlannedJob], *, config: str
 
 
 def _check_models(settings: Settings, jobs: Iterable[PlannedJob]) -> None:
-    """Models that are asked have a key and a price: a misspelt name has no price."""
+    """Models that are asked have a key and a price."""
+    asked = {(job.experiment, job.model) for job in jobs if job.rule in ASKING}
+    for experiment, slug in sorted(asked):
+        for name in settings.experiments[experiment].models:
+            if model_slug(name) == slug:
+                _check_model(settings, experiment, name)
+
+
+def _check_model(settings: Settings, experiment: str, name: str) -> None:
+    """A misspelt name has no price. Nothing is missing unless the config is to ask."""
     from hone.llm.cost import tariff_of
     from hone.llm.names import api_key, environment, parse_model
 
     if settings.llm.mode != "live":
         return
     known = environment()
-    asked = {(job.experiment, job.model) for job in jobs if job.rule in ASKING}
-    for experiment, slug in sorted(asked):
-        for name in settings.experiments[experiment].models:
-            if model_slug(name) == slug:
-                with located(f"experiments.{experiment}.models"):
-                    target = parse_model(name, settings.llm, known)
-                    if target.key_variable:
-                        api_key(target, known)
-                        tariff_of(target, settings.llm.prices)
+    with located(f"experiments.{experiment}.models"):
+        target = parse_model(name, settings.llm, known)
+        if target.key_variable:
+            api_key(target, known)
+            tariff_of(target, settings.llm.prices)
+
+
+def lacking_models(settings: Settings) -> Iterator[HoneError]:
+    """Why some of the config's models cannot be asked: no key, or no price; the same reason once."""
+    told = set()
+    for experiment, item in settings.experiments.items():
+        for name in () if item.method in UNPROMPTED else item.models:
+            try:
+                _check_model(settings, experiment, name)
+            except HoneError as error:
+                if error.problem not in told:
+                    told.add(error.problem)
+                    yield error
 
 
 def _check_compilers(settings: Settings, jobs: Iterable[PlannedJob]) -> None:
