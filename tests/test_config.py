@@ -161,6 +161,8 @@ def test_a_wrong_item_does_not_make_its_list_empty():
         (experiment(method="refined"), "'refine', "),
         (experiment(method="refined"), "; did you mean 'refine'? (got 'refined')\n"),
         (minimal(judge={"name": "t", "timing_runs": "many"}), "of each callable. (default: 30)"),
+        (minimal(judge={"name": "t", "timing": "maybe"}), "must be true or false (got 'maybe')"),
+        (training(captured="maybe"), "(default: false)"),
         (minimal(judge={"name": "t", "device": "gpu"}), "must be 'cpu' or 'cuda' (got 'gpu')\n"),
         (
             minimal(judge={"name": "t", "timing_runs": "many"}),

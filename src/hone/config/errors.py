@@ -149,5 +149,11 @@ def _remedy(item: Details, place: Place, schema: Schema) -> str:
         return ""
     if item["type"] == "missing":
         return f"add {place.name}: {place.description}"
-    default = f" (default: {place.default})" if isinstance(place.default, int | float | str) else ""
-    return f"correct {place.name}: {place.description}{default}"
+    return f"correct {place.name}: {place.description}{_default(place.default)}"
+
+
+def _default(value: object) -> str:
+    """In the words of the file; nothing for a section, a list or an empty text."""
+    if isinstance(value, bool):
+        return f" (default: {str(value).lower()})"
+    return f" (default: {value})" if isinstance(value, int | float | str) and value != "" else ""
