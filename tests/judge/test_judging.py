@@ -15,7 +15,7 @@ from hone.judge.device.cpu import bench as cpu_bench
 from hone.judge.judging import judge_all
 from hone.judge.verdict import Verdict
 from hone.machine.confinement import FULL, Shortfall
-from hone.machine.environment import environment_for
+from hone.machine.environment import environment_of
 from hone.records import AsPublished, Build, BuildStatus, Language, Status
 from hone.sources.gold import gold_solution
 
@@ -82,8 +82,8 @@ class Says:
 def test_kernelbenchs_verdict_stands_beside_ours(monkeypatch, status, found, published):
     item = scale_definition()
     solution = gold_solution(item)
-    environment = environment_for(QUICK)
-    monkeypatch.setattr(judging, "environment_for", lambda _: environment)
+    environment = environment_of(QUICK.device)
+    monkeypatch.setattr(judging, "environment_of", lambda _: environment)
     case = Case(solution, Build(solution=solution.id, status=BuildStatus.INTERPRETED), item, workload_of(item), None)
     trace = judging.judge_one(case, Says(status, found, "cuda"))
     assert (trace.status, trace.status_as_published) == (status, published)
@@ -98,8 +98,8 @@ def test_what_fails_at_held_out_sizes_alone_says_nothing_about_kernelbenchs_rule
             super().examine(case, findings)
 
     item = scale_definition()
-    environment = environment_for(QUICK)
-    monkeypatch.setattr(judging, "environment_for", lambda _: environment)
+    environment = environment_of(QUICK.device)
+    monkeypatch.setattr(judging, "environment_of", lambda _: environment)
     solution = gold_solution(item)
     case = Case(solution, Build(solution=solution.id, status=BuildStatus.INTERPRETED), item, workload_of(item), None)
     trace = judging.judge_one(case, AtHeldOut(Status.WRONG_VALUE, None, "cuda"))

@@ -15,7 +15,7 @@ from hone.judge.needs import compiles_when_run, lacking_on_gpu
 from hone.judge.session import Session, open_bench
 from hone.judge.verdict import UnsuitedVerdict, Verdict
 from hone.machine import gpus as gpu
-from hone.machine.environment import cuda_environment, environment_for
+from hone.machine.environment import cuda_environment, environment_of
 from hone.machine.gpus import clocks, held_gpu, visible_gpus
 from hone.records import Build, BuildStatus, Language, Status
 from tests.judge.conftest import QUICK, scale_definition, solution_of, workload_of
@@ -112,18 +112,18 @@ def test_no_visible_gpu_is_said_with_the_variable(machine, visible):
 def test_without_a_gpu_the_message_names_the_setting(machine, options):
     machine(**options)
     with pytest.raises(MachineError, match=r"judge\.device"):
-        environment_for(CUDA)
+        environment_of(CUDA.device)
     with pytest.raises(MachineError, match=r"judge\.device"), Session(CUDA, ("torch_eager",)):
         pass
-    assert environment_for(QUICK).driver == ""
+    assert environment_of(QUICK.device).driver == ""
 
 
 def test_the_environment_of_a_gpu_is_the_machines_with_its_name(machine):
     machine()
     cuda_environment.cache_clear()
-    found = environment_for(CUDA)
+    found = environment_of(CUDA.device)
     assert (found.device, found.driver) == ("NVIDIA H200", "580.95, CUDA 13.1")
-    assert found.host == environment_for(QUICK).host
+    assert found.host == environment_of(QUICK.device).host
 
 
 def test_benches_are_opened_by_device(machine):

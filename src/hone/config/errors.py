@@ -5,12 +5,13 @@ Places, keys and descriptions come from the JSON schema of the config, so that t
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
+
+from hone.core.errors import closest, nearest
 
 Schema = Mapping[str, Any]
 Details = Mapping[str, Any]
@@ -100,16 +101,16 @@ def _has_wrong_items(short: Details, details: Sequence[Details]) -> bool:
 def _problem(item: Details, place: Place, schema: Schema) -> str:
     match item["type"], item["input"]:
         case "extra_forbidden", _:
-            said = f"unknown key{_near(item['loc'][-1], _keys_beside(item, schema))}"
+            said = f"unknown key{nearest(str(item['loc'][-1]), _keys_beside(item, schema))}"
         case "union_tag_invalid", {"kind": kind}:
-            said = f"there is no kind '{kind}'" + (_near(kind, _kinds(place)) or f"; known: {', '.join(_kinds(place))}")
+            said = f"there is no kind '{kind}'{closest(str(kind), iter(_kinds(place)))}"
         case "union_tag_not_found", _:
             said = f"needs a kind: {', '.join(_kinds(place))}"
         case "tuple_type", str() | int() | float() as value:
             said = f"must be a list: write [{value}]"
         case "literal_error", value:
             known = re.findall(r"'([^']*)'", item["ctx"]["expected"])
-            said = f"{_pydantic_words(item['msg'])}{_near(value, known, LIKE)} (got {value!r})"
+            said = f"{_pydantic_words(item['msg'])}{nearest(str(value), known, LIKE)} (got {value!r})"
         case kind, value:
             said = WORDS.get(kind) or _pydantic_words(item["msg"])
             if not isinstance(value, Mapping | list | tuple):
@@ -120,11 +121,6 @@ def _problem(item: Details, place: Place, schema: Schema) -> str:
 def _pydantic_words(text: str) -> str:
     """Of what a validator of our own says, all."""
     return text.removeprefix("Value error, ").partition(", unable to")[0].replace("Input should be", "must be", 1)
-
-
-def _near(word: object, known: Sequence[str], like: float = 0.6) -> str:
-    near = difflib.get_close_matches(str(word), known, n=1, cutoff=like)
-    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def _kinds(place: Place) -> list[str]:
@@ -141,7 +137,7 @@ def _remedy(item: Details, place: Place, schema: Schema) -> str:
     if item["type"] == "extra_forbidden":
         keys = _keys_beside(item, schema)
         section = find(item["loc"][:-1], schema).path or "the config"
-        return "" if _near(item["loc"][-1], keys) else f"keys of {section}: {', '.join(keys)}"
+        return "" if nearest(str(item["loc"][-1]), keys) else f"keys of {section}: {', '.join(keys)}"
     if item["type"] in PAIRS:
         keys = sorted(place.schema.get("properties", ()))
         return f"keys of {place.path}: {', '.join(keys)}" if keys else ""

@@ -13,7 +13,7 @@ HoneError
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -35,8 +35,13 @@ class HoneError(Exception):
 def closest(word: str, known: Mapping[str, Any] | Iterator[str]) -> str:
     """A hint for a message: the nearest known word, or all of them."""
     names = sorted(known)
-    near = difflib.get_close_matches(word, names, n=1)
-    return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(names) or 'none'}"
+    return nearest(word, names) or f"; known: {', '.join(names) or 'none'}"
+
+
+def nearest(word: str, names: Sequence[str], like: float = 0.6) -> str:
+    """A hint of the nearest name, empty where none is `like` enough (0 to 1)."""
+    near = difflib.get_close_matches(word, names, n=1, cutoff=like)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 @contextmanager

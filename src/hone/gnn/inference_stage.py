@@ -13,7 +13,8 @@ from hone.core.files import write_text
 from hone.gnn.distributed import Ranks
 from hone.gnn.graph import Graph
 from hone.gnn.seeds import Plan
-from hone.gnn.training_stage import device_for, environment, model_for, now, sampling_pipeline
+from hone.gnn.training_stage import device_for, model_for, now, sampling_pipeline
+from hone.machine.environment import environment_of
 from hone.records.gnn import DegreeFigures, GraphInfo, InferenceFigures, InferenceRun, Split
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def infer(
         results += [_layerwise(job, graph, model, split, scratch) for split in settings.splits]
     run = InferenceRun(
         training=job.training, graph=job.graph, model=job.model, system=job.system, gpus=job.gpus, seed=job.seed,
-        device=job.device, results=tuple(results), environment=environment(job.device), inferred_at=now(),
+        device=job.device, results=tuple(results), environment=environment_of(job.device), inferred_at=now(),
     )  # fmt: skip
     write_text(output, run.model_dump_json() + "\n")
 

@@ -17,13 +17,8 @@ from hone.gnn.distributed import Ranks, device_of, launch, process_group
 from hone.gnn.graph import Graph
 from hone.gnn.job import TrainingJob
 from hone.gnn.seeds import Plan, derived_seed, shuffled
-from hone.records import Environment
-from hone.records.gnn import (
-    EpochParts,
-    GraphInfo,
-    System,
-    TrainingRun,
-)
+from hone.machine.environment import environment_of
+from hone.records.gnn import EpochParts, GraphInfo, System, TrainingRun
 
 if TYPE_CHECKING:
     import torch
@@ -103,7 +98,7 @@ def roofline(job: TrainingJob, folder: Path, library: Path, *, output: Path) -> 
         raise ConfigError(f"device_roofline knows the kernels of sage, not of {job.model}", remedy=remedy)
     graph, device = Graph.open(folder), device_for(job, Ranks())
     with _trainer(job, graph, library, device, Ranks()) as trainer:
-        write_roofline(cast("DeviceTrainer", trainer), job, environment(job.device), output)
+        write_roofline(cast("DeviceTrainer", trainer), job, environment_of(job.device), output)
 
 
 def check_validation(job: TrainingJob, graph: GraphInfo) -> None:
@@ -112,18 +107,6 @@ def check_validation(job: TrainingJob, graph: GraphInfo) -> None:
         remedy = "write validation: null and inference: {splits: [test]}, or give the graph nodes to validate on"
         said = f"no node of {job.graph} is for validation, so no epoch can be validated"
         raise ConfigError(said, where=f"trainings.{job.training}", remedy=remedy)
-
-
-def environment(device: str) -> Environment:
-    """This machine with its CPU, or its GPU for `cuda`, for a record."""
-    from hone.machine.environment import cpu_environment, cuda_environment
-
-    if device == "cpu":
-        return cpu_environment()
-    from hone.machine.gpus import visible_gpus
-
-    gpu = visible_gpus()[0]
-    return cuda_environment(gpu.name, gpu.driver)
 
 
 def device_for(job: TrainingJob, ranks: Ranks) -> torch.device:
@@ -274,7 +257,7 @@ def _training_run(
         parameters=sum(parameter.numel() for parameter in trainer.learner.bare_model.parameters()),
         epochs=tuple(progress.epochs), best_epoch=progress.best_epoch, stopped_early=stopped_early,
         peak_memory_bytes=_peak_memory_bytes(trainer.learner.device), config_digest=job.digest(graph.info),
-        timeline=trainer.timeline(job.timeline_batches), environment=environment(job.device), trained_at=now(),
+        timeline=trainer.timeline(job.timeline_batches), environment=environment_of(job.device), trained_at=now(),
         kernels=job.kernels, kernel_uses=job.kernel_uses, placement=trainer.placement, parts=parts,
     )  # fmt: skip
 

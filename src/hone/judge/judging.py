@@ -19,7 +19,7 @@ from hone.judge.extensions import fallback_note, settled, with_fallback
 from hone.judge.findings import Findings
 from hone.judge.session import Session
 from hone.judge.verdict import Verdict
-from hone.machine.environment import environment_for
+from hone.machine.environment import environment_of
 from hone.records import Build, BuildStatus, Definition, Protocol, Solution, Status, Trace, Workload, digest
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ def judge_one(case: Case, session: Session) -> Trace:
         status, detail = Status.MACHINE_ERROR, str(error)
     status, detail = settled(case.build, case.solution, status, detail)
     published = _as_published(status, findings) if session.protocol.device == "cuda" else None
-    environment = environment_for(session.protocol)
+    environment = environment_of(session.protocol.device)
     return Trace(
         solution=case.solution.id,
         definition=case.definition.name,
@@ -146,7 +146,7 @@ def trace_key(case: Case, protocol: Protocol, baselines: Sequence[str]) -> str:
 
     Names, titles, origins, the commit and the host's name are not part of it.
     """
-    machine = environment_for(protocol)
+    machine = environment_of(protocol.device)
     build = case.build
     return digest(
         {

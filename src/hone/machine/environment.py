@@ -8,9 +8,10 @@ import os
 import platform
 import shutil
 from pathlib import Path
+from typing import Literal
 
 from hone.core.code import commit
-from hone.records import Environment, Protocol
+from hone.records import Environment
 
 
 def cpu_model() -> str:
@@ -42,9 +43,9 @@ def cuda_environment(gpu_name: str, driver: str) -> Environment:
     return cpu_environment().model_copy(update={"device": gpu_name, "driver": driver})
 
 
-def environment_for(protocol: Protocol) -> Environment:
-    """The machine under a protocol; raises MachineError when it asks for a GPU and there is none."""
-    if protocol.device == "cpu":
+def environment_of(device: Literal["cpu", "cuda"]) -> Environment:
+    """The machine with its CPU or its GPU; raises MachineError for a GPU where there is none."""
+    if device == "cpu":
         return cpu_environment()
     from hone.machine.gpus import visible_gpus
 

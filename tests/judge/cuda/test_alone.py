@@ -62,7 +62,7 @@ class Ground:
 def case(tmp_path, monkeypatch):
     """A case whose store is empty, on a machine with a GPU."""
     machine = SimpleNamespace(device="H", torch="2", driver="5")
-    monkeypatch.setattr("hone.judge.device.cuda.alone.environment_for", lambda _: machine)
+    monkeypatch.setattr("hone.judge.device.cuda.alone.environment_of", lambda _: machine)
     solution = solution_of(ITEM, "class ModelNew: ...", Language.PYTHON)
     return Case(
         solution, Build(solution=solution.id, status=BuildStatus.INTERPRETED), ITEM, workload_of(ITEM), tmp_path

@@ -16,7 +16,7 @@ from hone.core.errors import HoneError
 from hone.core.files import read_record
 from hone.core.store import Store
 from hone.gnn.job import TrainingJob
-from hone.gnn.training_stage import environment
+from hone.machine.environment import environment_of
 from hone.records import BuildStatus, KernelUse, Language, SelectedKernel, Selection
 from hone.selection.loop.check import OwnBatch, OwnLoop, refusal
 
@@ -46,7 +46,7 @@ def with_selected_kernels(
     """
     own = _own(job, graph, sampler, store)
     read = [read_record(path, Selection) for path in selections]
-    found = [find(item, environment(item.runs_on).device, store, own) for item in read]
+    found = [find(item, environment_of(item.runs_on).device, store, own) for item in read]
     for item in found:
         if item.use.used == "fell_back":
             warn(item.use, log)

@@ -10,7 +10,7 @@ from hone.judge.case import Case
 from hone.judge.device.cuda.reference import DeviceReference
 from hone.judge.protocols.kernelbench import baseline_as_published
 from hone.judge.verdict import Verdict
-from hone.machine.environment import environment_for
+from hone.machine.environment import environment_of
 from hone.records import TIMED_ALONE, AsPublished, BaselineTimes, Performance, Protocol, Timing, digest
 
 WARM_UPS = 3
@@ -66,7 +66,7 @@ class TimedAlone:
         return BaselineTimes(name=name, timing=Timing(samples_ms=samples), published_ms=published)
 
     def _key(self, case: Case, name: str) -> str:
-        protocol, machine = self._protocol, environment_for(self._protocol)
+        protocol, machine = self._protocol, environment_of(self._protocol.device)
         return digest(
             {
                 "baseline": name,
