@@ -176,7 +176,7 @@ def test_the_check_takes_it_on_a_gpu_and_leaves_it_aside_elsewhere(
     """Up to the process of its own; without a GPU that can tell no more than that there is none."""
     name = "mean_of_features"
     write_text(tmp_path / "selected.json", selection(name).model_dump_json())
-    monkeypatch.setattr(resolve, "environment", lambda _: environment())
+    monkeypatch.setattr(resolve, "environment_of", lambda _: environment())
     monkeypatch.setattr(resolve, "_built", lambda *_: (tmp_path / "kernel.so", ""))
     shutil.copy(objects(name), tmp_path / "kernel.so")
     work = told(device, kernels="selected", kernels_from="graph_ops", epochs=1)
