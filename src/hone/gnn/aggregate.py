@@ -12,9 +12,12 @@ import torch
 from torch.nn.functional import embedding_bag
 
 from hone.gnn.batch import Block
+from hone.gnn.layers import dropout
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Generator, Tensor
+
+    from hone.gnn.layers import Dropping
 
 
 class SlotBlock(Protocol):
@@ -49,6 +52,13 @@ class SlotBlock(Protocol):
 
     def neighbour_sum(self, x: Tensor, weights: Tensor | None) -> Tensor:
         """(num_src, d) -> (num_dst, d)."""
+        ...
+
+    def sum_of_dropped(self, x: Tensor, p: float, dropping: Any) -> tuple[Tensor, Tensor]:
+        """(num_src, d) -> (num_dst, d): `neighbour_sum` behind dropout, and the first rows as they are.
+
+        `dropping` is of the block's own kind.
+        """
         ...
 
     def row_max(self, values: Tensor) -> Tensor:
@@ -119,8 +129,25 @@ def estimated_sum(x: Tensor, block: Block | SlotBlock) -> Tensor:
 
 def neighbour_mean(x: Tensor, block: Block | SlotBlock) -> Tensor:
     """Row i is the mean of x over the neighbours of i, zero where there are none: (num_src, d) -> (num_dst, d)."""
-    share = degrees(block).clamp(min=1).float().reciprocal().to(x.dtype)  # autocast would widen it, and all of x
-    return neighbour_sum(x, block) * share[:, None]
+    return neighbour_sum(x, block) * _shares(block, x)
+
+
+def dropped_mean(
+    x: Tensor, block: Block | SlotBlock, p: float, generator: Generator | Dropping | None
+) -> tuple[Tensor, Tensor]:
+    """Each row's mean of dropout(x) over its neighbours, and the rows of x: (num_src, d) -> (num_dst, d) twice.
+
+    A block of another layout does it without writing dropout(x), and adds up both gradients of x in one pass.
+    """
+    if isinstance(block, Block) or generator is None or p == 0.0:
+        return neighbour_mean(dropout(x, p, generator), block), x[: block.num_dst]
+    total, own = block.sum_of_dropped(x, p, generator)
+    return total * _shares(block, x), own
+
+
+def _shares(block: Block | SlotBlock, x: Tensor) -> Tensor:
+    """(num_dst, 1) one over the number of neighbours, in x's data type: autocast would widen it, and all of x."""
+    return degrees(block).clamp(min=1).float().reciprocal().to(x.dtype)[:, None]
 
 
 def row_max(values: Tensor, block: Block | SlotBlock) -> Tensor:

@@ -33,6 +33,10 @@ class Padding(Protocol):
         """What `norm` does in training, with the statistics of the rows that count."""
         ...
 
+    def activated(self, x: Tensor, norm: BatchNorm, skip: Tensor, p: float, dropping: Any) -> Tensor:
+        """As the function `activated` in training; `dropping` is of the padding's own kind."""
+        ...
+
 
 def linear(inputs: int, outputs: int, generator: Generator, *, bias: bool = True) -> nn.Linear:
     """A linear map that begins as PyTorch's and PyTorch Geometric's: all uniform within 1 / sqrt(inputs).
@@ -81,6 +85,13 @@ class BatchNorm(nn.BatchNorm1d):
             return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
         normalised: Tensor = super().forward(x)
         return normalised
+
+
+def activated(x: Tensor, norm: BatchNorm, skip: Tensor, p: float, generator: Generator | Dropping | None) -> Tensor:
+    """x (rows, d) -> dropout(leaky ReLU(norm(x))) + skip, of the same shape; a padding may do it in one pass."""
+    if norm.training and norm.padding is not None and generator is not None:
+        return norm.padding.activated(x, norm, skip, p, generator)
+    return dropout(F.leaky_relu(norm(x)), p, generator) + skip
 
 
 class Convolution(nn.Module):

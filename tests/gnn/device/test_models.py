@@ -18,6 +18,7 @@ from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.training import DeviceInference
 from hone.gnn.distributed import Ranks
 from hone.gnn.inference_stage import infer
+from hone.gnn.layers import BatchNorm, activated, dropout
 from hone.gnn.learner import autocast, model_input
 from hone.gnn.models import build_model
 from hone.gnn.scaled import scaled
@@ -85,7 +86,7 @@ class Made:
 
 def off(found, expected):
     """Relative, by norm."""
-    return float((found.double() - expected.double()).norm() / expected.double().norm())
+    return float(((found.double() - expected.double()).norm() / expected.double().norm()).detach())
 
 
 def assert_ordinary(made):
@@ -106,14 +107,14 @@ def test_a_step_is_that_of_the_other_systems(kernels, device_graph, name, scaled
 
 @pytest.mark.parametrize("name", MODELS)
 def test_in_bfloat16_it_is_as_far_from_float32_as_the_other_systems(kernels, device_graph, name):
-    errors = []  # of several batches: where rounding turns one ReLU round, a gradient is off by a tenth
-    for first in range(0, 6 * BATCH, BATCH):
+    errors = []  # of many batches: where rounding turns one ReLU round, as in about half, a gradient is off by a tenth
+    for first in range(0, 24 * BATCH, BATCH):
         plan = Plan(torch.arange(first, first + BATCH), BATCH)
         made = Made(kernels, device_graph, name, precision="bfloat16", plan=plan)
         (loss, gradient), (wanted, theirs, _), (_, exact, _) = made.step(), made.ordinary(), made.ordinary("float32")
         assert loss == pytest.approx(wanted, rel=0.01)
         errors.append((off(gradient, exact), off(theirs, exact)))
-    ours, others = (statistics.median(error) for error in zip(*errors, strict=True))
+    ours, others = (statistics.quantiles(error, n=4)[0] for error in zip(*errors, strict=True))
     assert ours < 2 * others < 0.3
 
 
@@ -213,6 +214,53 @@ def test_dropout_drops_its_share_each_time_another_and_backward_the_same(kernels
     assert torch.equal(HashDropout(keys[:1], kernels)(x, 0.25), one)
     (found,) = torch.autograd.grad(one.sum(), x)
     assert torch.equal(found, one.detach())
+
+
+@pytest.mark.parametrize(("width", "precision"), [(64, torch.float32), (13, torch.float32), (64, torch.bfloat16)])
+def test_a_sum_behind_dropout_is_that_of_the_matrix_behind_dropout(kernels, device_graph, width, precision):
+    made = Made(kernels, device_graph, "gat", seeds=9)
+    block = PaddedBlock(made.place, 1, kernels)
+    keys = torch.tensor([77], device=device_graph.labels.device)
+    x = torch.randn(block.num_src, width, generator=torch.Generator().manual_seed(1)).to(keys.device, precision)
+    x.requires_grad_()
+    of_sum, of_rows = (torch.randn(block.num_dst, width).to(x) for _ in range(2))
+    of_sum[block.count :], of_rows[block.count :] = 0, 0
+    together = block.sum_of_dropped(x, 0.25, HashDropout(keys, kernels))
+    apart = block.neighbour_sum(HashDropout(keys, kernels)(x, 0.25), None), x[: block.num_dst]
+    there = int(block.count)
+    exact = 1e-6 if precision == torch.float32 else 0.01
+    assert off(together[0][:there], apart[0][:there]) < exact
+    assert torch.equal(together[1], apart[1])
+    mine, theirs = (torch.autograd.grad(both, x, (of_sum, of_rows))[0] for both in (together, apart))
+    sources = int(made.place.sizes[2])
+    assert off(mine[:sources], theirs[:sources]) < exact
+    assert off(together[0], block.neighbour_sum(x, None)) > 0.1, "something was dropped"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+@pytest.mark.parametrize(("width", "precision"), [(64, torch.float32), (13, torch.float32), (64, torch.bfloat16)])
+def test_what_stands_behind_a_normalisation_is_the_same_in_one_pass(kernels, device_graph, width, precision, share):
+    block = PaddedBlock(Made(kernels, device_graph, "gat", seeds=9).place, 1, kernels)
+    keys = torch.tensor([77], device=device_graph.labels.device)
+    draw = torch.Generator().manual_seed(1)
+    x, skip, upstream = (torch.randn(block.num_dst, width, generator=draw).to(keys.device, precision) for _ in range(3))
+    upstream[block.count :] = 0
+    norms = [BatchNorm(width).to(keys.device) for _ in range(2)]
+    found = []
+    for together, norm in zip((True, False), norms, strict=True):
+        norm.padding = block
+        with torch.no_grad():
+            norm.weight.copy_(torch.linspace(0.5, 2, width)), norm.bias.copy_(torch.linspace(-1, 1, width))
+        leaves = [tensor.clone().requires_grad_() for tensor in (x, skip)] + [norm.weight, norm.bias]
+        drop = HashDropout(keys, kernels)
+        if together:
+            out = activated(leaves[0], norm, leaves[1], share, drop)
+        else:
+            out = dropout(F.leaky_relu(norm(leaves[0])), share, drop) + leaves[1]
+        found.append((out.detach(), *torch.autograd.grad(out, leaves, upstream)))
+    exact = 1e-5 if precision == torch.float32 else 0.02
+    assert all(off(mine, theirs) < exact for mine, theirs in zip(*found, strict=True))
+    assert torch.allclose(norms[0].running_var, norms[1].running_var)
 
 
 # ---------------------------------------------------------------------------------------- epochs and whole trainings

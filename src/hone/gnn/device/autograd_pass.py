@@ -145,11 +145,7 @@ class AutogradPass:
         """The model layer by layer: batch normalisation is told whose rows it sees."""
         numbers = range(len(batch.hops) - 1, -1, -1)
         blocks = [PaddedBlock(batch, number, self._library, self._indptr) for number in numbers]
-        states = [model.embed(features, drops)]
-        for index, block in enumerate(blocks):
-            self._pad(block)
-            states.append(model.layer(index, states[-1], block, drops))
-        scores = model.readout([state[: blocks[-1].num_dst] for state in states], drops)  # rows as in the last layer
+        scores: Tensor = model(features, blocks, drops, self._pad)
         self._pad(None)
         return scores
 

@@ -63,6 +63,12 @@ class ColumnsView(Structure):
     _fields_ = (("mean", c_void_p), ("scale", c_void_p), ("weight", c_void_p), ("bias", c_void_p))
 
 
+class ActivationView(Structure):
+    """`Activation`: a dropout's scale of 0 is none; the slope is leaky ReLU's below zero."""
+
+    _fields_ = (("dropout", DropoutView), ("site", c_uint64), ("slope", c_float))
+
+
 P = c_void_p
 SIGNATURES: dict[str, list[Any]] = {
     "begin_batch": [P, MapView, P, P, P, P, P, P, c_int64, c_uint64, P, c_int],
@@ -81,14 +87,16 @@ SIGNATURES: dict[str, list[Any]] = {
     "gather_spread_features": [P, P, SpreadRowsView, c_int, c_int, c_int, P],
     "sum_of_neighbours": [HopView, P, P, c_int, c_int, P],
     "sum_of_readers": [HopView, P, P, P, P, c_int, c_int, P],
+    "sum_of_dropped": [HopView, P, c_int, c_int, DropoutView, c_uint64, P],
+    "gradient_of_dropped": [HopView, P, P, P, P, c_int, c_int, DropoutView, c_uint64, P],
     "products_of_slots": [HopView, P, P, c_int, c_int, P],
     "slots_of_sources": [HopView, P, P],
     "sum_of_slots": [HopView, P, P, P, P],
     "drop": [P, c_int, c_int, c_int, DropoutView, c_uint64, P],
     "moments": [P, P, c_int, c_int, c_int, P, P],
-    "normalise": [P, c_int, c_int, c_int, ColumnsView, P],
-    "gradient_moments": [P, P, P, c_int, c_int, ColumnsView, c_int, P, P],
-    "gradient_of_normalised": [P, P, P, c_int, c_int, c_int, ColumnsView, P, P, P],
+    "normalise": [P, P, c_int, c_int, c_int, ColumnsView, ActivationView, P],
+    "gradient_moments": [P, P, P, c_int, c_int, ColumnsView, ActivationView, c_int, P, P],
+    "gradient_of_normalised": [P, P, P, c_int, c_int, c_int, ColumnsView, ActivationView, P, P, P],
 }
 """Entry point without its prefix -> arguments without the stream."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.gnn.device.native import ColumnsView, DropoutView, address
+from hone.gnn.device.native import ActivationView, ColumnsView, DropoutView, address
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 PARTS = 2048
 """Partial sums over the rows of a matrix at most: enough threads for a GPU."""
+LEAKY_SLOPE = 0.01
+"""PyTorch's own."""
+NONE = ActivationView(DropoutView(None, 0.0, 0), 0, 1.0)
+"""Normalising alone."""
 
 
 class PaddedBlock:
@@ -72,6 +76,11 @@ class PaddedBlock:
         total: Tensor = _NeighbourSum.apply(x, weights, self)  # type: ignore[no-untyped-call]
         return total
 
+    def sum_of_dropped(self, x: Tensor, p: float, dropping: HashDropout) -> tuple[Tensor, Tensor]:
+        """x (num_src, d) -> (num_dst, d) twice: the sum over the neighbours behind dropout, and the rows themselves."""
+        total, own = _DroppedSum.apply(x, self, *dropping.site(p))  # type: ignore[no-untyped-call]
+        return total, own
+
     def row_max(self, values: Tensor) -> Tensor:
         """(slots,) -> (num_dst,); no gradient."""
         return values.detach().masked_fill(self._absent, -torch.inf).view(-1, self.fanout).amax(dim=1)
@@ -94,8 +103,14 @@ class PaddedBlock:
 
     def batch_norm(self, x: Tensor, norm: BatchNorm) -> Tensor:
         """Of the destinations that there are: x (num_dst, d) -> the same shape; keeps running statistics as PyTorch."""
-        normalised: Tensor = _BatchNorm.apply(x, norm.weight, norm.bias, norm, self)  # type: ignore[no-untyped-call]
+        normalised: Tensor = _BatchNorm.apply(x, norm.weight, norm.bias, None, norm, self, NONE)  # type: ignore[no-untyped-call]
         return normalised
+
+    def activated(self, x: Tensor, norm: BatchNorm, skip: Tensor, p: float, dropping: HashDropout) -> Tensor:
+        """Of the destinations that there are, as `hone.gnn.layers.activated`: x and skip (num_dst, d) -> that shape."""
+        activation = ActivationView(*dropping.site(p), LEAKY_SLOPE)
+        found: Tensor = _BatchNorm.apply(x, norm.weight, norm.bias, skip.to(x.dtype), norm, self, activation)  # type: ignore[no-untyped-call]
+        return found
 
 
 class HashDropout:
@@ -110,10 +125,13 @@ class HashDropout:
 
     def __call__(self, x: Tensor, p: float) -> Tensor:
         """x (rows, d) float32 or bfloat16 -> the same shape."""
-        view = DropoutView(address(self._key), 1.0 / (1.0 - p), round(p * 65536))
-        self._site += 1
-        dropped: Tensor = _Dropout.apply(x, self._library, view, self._site)  # type: ignore[no-untyped-call]
+        dropped: Tensor = _Dropout.apply(x, self._library, *self.site(p))  # type: ignore[no-untyped-call]
         return dropped
+
+    def site(self, p: float) -> tuple[DropoutView, int]:
+        """The next of the step's dropouts, which has a mask of its own."""
+        self._site += 1
+        return DropoutView(address(self._key), 1.0 / (1.0 - p), round(p * 65536)), self._site
 
 
 def _is_wide(x: Tensor) -> int:
@@ -186,33 +204,64 @@ class _NeighbourSum(torch.autograd.Function):
         return for_x, for_weights, None
 
 
-class _BatchNorm(torch.autograd.Function):
+class _DroppedSum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, norm: BatchNorm, block: PaddedBlock) -> Tensor:
+    def forward(ctx: Any, x: Tensor, block: PaddedBlock, view: DropoutView, site: int) -> tuple[Tensor, Tensor]:
         x = x.contiguous()
+        ctx.told = block, view, site
+        out = x.new_empty(block.num_dst, x.shape[1])
+        block.library.call("sum_of_dropped", block.hop.view, x, _is_wide(x), x.shape[1], view, site, out)
+        return out, x[: block.num_dst].clone()  # a view would make autograd copy all of its gradient
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+        block, view, site = ctx.told
+        of_sum, of_rows = (gradient.contiguous() for gradient in gradients)
+        hop, width = block.hop, of_sum.shape[1]
+        out = of_sum.new_empty(block.num_src, width)
+        block.library.call(
+            "gradient_of_dropped", hop.view, hop.offsets, hop.readers, of_sum, of_rows, _is_wide(of_sum), width, view,
+            site, out,
+        )  # fmt: skip
+        return out, None, None, None
+
+
+class _BatchNorm(torch.autograd.Function):
+    """Batch normalisation, and what stands behind it in the same pass: leaky ReLU, dropout and a sum."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, skip: Tensor | None, norm: BatchNorm, block: PaddedBlock,
+        activation: ActivationView,
+    ) -> Tensor:  # fmt: skip
+        x, skip = x.contiguous(), None if skip is None else skip.contiguous()
         mean, variance, several = _statistics(x, norm, block)
         scale = (variance + norm.eps).rsqrt()
-        ctx.block = block
+        ctx.block, ctx.activation, ctx.skips = block, activation, skip is not None
         ctx.save_for_backward(x, weight, bias, mean, scale, several)
         out = torch.empty_like(x)
         columns = ColumnsView(*map(address, (mean, scale, weight, bias)))
-        block.library.call("normalise", x, _is_wide(x), *x.shape, columns, out)
+        block.library.call("normalise", x, skip, _is_wide(x), *x.shape, columns, activation, out)
         return out
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor | None, None, None, None]:
         block: PaddedBlock = ctx.block
+        activation: ActivationView = ctx.activation
         x, weight, bias, mean, scale, several = ctx.saved_tensors
         gradient, columns = gradients[0].contiguous(), ColumnsView(*map(address, (mean, scale, weight, bias)))
         call, wide, (rows, width) = block.library.call, _is_wide(x), x.shape
         parts = min(rows, PARTS)
         sums = torch.empty(2, parts, width, device=x.device)
-        call("gradient_moments", block.count, gradient, x, wide, width, columns, parts, sums[0], sums[1])
+        call("gradient_moments", block.count, gradient, x, wide, width, columns, activation, parts, sums[0], sums[1])
         both = sums.sum(dim=1)
         means = both * (several / block.count.clamp(min=1))  # without statistics of its own: zero
         out = torch.empty_like(x)
-        call("gradient_of_normalised", block.count, gradient, x, wide, rows, width, columns, means[0], means[1], out)
-        return out, both[1], both[0], None, None
+        call(
+            "gradient_of_normalised", block.count, gradient, x, wide, rows, width, columns, activation, means[0],
+            means[1], out,
+        )  # fmt: skip
+        return out, both[1], both[0], gradient if ctx.skips else None, None, None, None
 
 
 def _statistics(x: Tensor, norm: BatchNorm, block: PaddedBlock) -> tuple[Tensor, Tensor, Tensor]:

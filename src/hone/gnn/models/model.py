@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hone.gnn.layers import Dropping
 
     Noise = Generator | Dropping | None
+    Begin = Callable[[Block | SlotBlock], None]
 
 
 class GNN(nn.Module):
@@ -45,20 +46,29 @@ class GNN(nn.Module):
         """Size of the state before the first layer and after each."""
         return [inputs, *[hidden] * (layers - 1), outputs]
 
-    def forward(self, features: Tensor, blocks: Sequence[Block | SlotBlock], generator: Noise) -> Tensor:
+    def forward(
+        self, features: Tensor, blocks: Sequence[Block | SlotBlock], generator: Noise, begin: Begin | None = None
+    ) -> Tensor:
         """Features (num_nodes, inputs) float, blocks outermost first -> (blocks[-1].num_dst, outputs).
 
-        `generator` draws the dropout of a training step; None is inference.
+        `generator` draws the dropout of a training step; None is inference. `begin` hears of each block before its
+        layer.
         """
-        states = [self.embed(features, generator)]
+        x, rows, read = self.embed(features, generator), blocks[-1].num_dst, []
         for index, block in enumerate(blocks):
-            states.append(self.layer(index, states[-1], block, generator))
-        rows = blocks[-1].num_dst
-        return self.readout([state[:rows] for state in states], generator)
+            if begin is not None:
+                begin(block)
+            x, own = self.advance(index, x, block, generator)
+            read.append(own[:rows])
+        return self.readout([*read, x[:rows]], generator)
 
     def embed(self, features: Tensor, generator: Noise) -> Tensor:
         """The state before the first layer."""
         return features
+
+    def advance(self, index: int, x: Tensor, block: Block | SlotBlock, generator: Noise) -> tuple[Tensor, Tensor]:
+        """One layer, (num_src, width) -> (num_dst, next width), and the first rows of what it read."""
+        return self.layer(index, x, block, generator), x[: block.num_dst]
 
     def layer(self, index: int, x: Tensor, block: Block | SlotBlock, generator: Noise) -> Tensor:
         """One layer: (num_src, width) -> (num_dst, next width)."""

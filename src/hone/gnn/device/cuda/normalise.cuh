@@ -49,42 +49,103 @@ struct Columns {
   const float* bias;
 };
 
-__device__ inline float normal(const Columns& columns, int column, float value) {
-  return (value - columns.mean[column]) * columns.scale[column];
-}
+// What may come behind it: leaky ReLU, and dropout with the mask of one of the model's sites. A scale of dropout of 0:
+// neither of them.
+struct Activation {
+  Dropout dropout;
+  uint64_t site;
+  float slope;  // of leaky ReLU below zero
+};
 
-// out = normalised x * weight + bias, all rows.
-template <class T>
-__global__ void normalise(Matrix<const T> x, int rows, Columns columns, Matrix<T> out) {
-  const auto [row, column] = cell_of(x.lanes());
-  if (row >= rows) return;
-  float values[8];
-  x.read(row, column, values);
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const int c = column + i;
-    if (c < x.width) values[i] = normal(columns, c, values[i]) * columns.weight[c] + columns.bias[c];
+// Of eight columns. A thread has them in registers for all its rows: they are more bytes than the numbers of a row.
+struct EightColumns {
+  float mean[8], scale[8], weight[8], bias[8];
+
+  __device__ EightColumns(const Columns& columns, int column, int width) {
+    of_eight(columns.mean, column, width, mean);
+    of_eight(columns.scale, column, width, scale);
+    of_eight(columns.weight, column, width, weight);
+    of_eight(columns.bias, column, width, bias);
   }
-  out.write(row, column, values);
-}
 
-// Of each part's rows, each (parts, width) float32: the sum of the gradient, and of the gradient times normalised x.
-template <class T>
-__global__ void gradient_moments(const int32_t* count, Matrix<const T> gradient, Matrix<const T> x, Columns columns,
-                                 int parts, Matrix<float> sums, Matrix<float> products) {
+  __device__ static void of_eight(const float* all, int column, int width, float (&out)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) out[i] = column + i < width ? all[column + i] : 0.0f;
+  }
+
+  __device__ void normalise(float (&values)[8]) const {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) values[i] = (values[i] - mean[i]) * scale[i];
+  }
+};
+
+// What eight numbers of a row are multiplied with behind normalising, on the way forward as on the way back.
+template <bool kActive>
+struct Factors {
+  uint64_t start;
+  Dropout dropout;
+  float slope;
+
+  __device__ Factors(const Activation& activation, int column) : dropout(activation.dropout), slope(activation.slope) {
+    start = kActive ? dropout_start(key_of(dropout, activation.site), column) : 0;
+  }
+
+  __device__ void apply(int64_t row, const EightColumns& columns, const float (&normal)[8], float (&values)[8]) const {
+    if (!kActive) return;
+    uint64_t bits[2];
+    dropout_bits(start, row, bits);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float below = normal[i] * columns.weight[i] + columns.bias[i] > 0.0f ? 1.0f : slope;
+      values[i] *= kept(bits, i, dropout) * below;
+    }
+  }
+};
+
+// out = the activation of normalised x * weight + bias, plus `skip` unless its numbers are null; all rows.
+template <class T, bool kActive>
+__global__ void normalise(Matrix<const T> x, Matrix<const T> skip, int rows, int parts, Columns columns,
+                          Activation activation, Matrix<T> out) {
   const auto [part, column] = cell_of(x.lanes());
   if (part >= parts) return;
+  const EightColumns of(columns, column, x.width);
+  const Factors<kActive> factors(activation, column);
+#pragma unroll 2
+  for (int64_t row = part; row < rows; row += parts) {
+    float normal[8], values[8], added[8] = {};
+    x.read(row, column, normal);
+    if (skip.numbers) skip.read(row, column, added);
+    of.normalise(normal);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) values[i] = normal[i] * of.weight[i] + of.bias[i];
+    factors.apply(row, of, normal, values);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) values[i] += added[i];
+    out.write(row, column, values);
+  }
+}
+
+// Of each part's rows, each (parts, width) float32: the sum of the gradient behind normalising, and of that times
+// normalised x. `gradient` is by the activation's result.
+template <class T, bool kActive>
+__global__ void gradient_moments(const int32_t* count, Matrix<const T> gradient, Matrix<const T> x, Columns columns,
+                                 Activation activation, int parts, Matrix<float> sums, Matrix<float> products) {
+  const auto [part, column] = cell_of(x.lanes());
+  if (part >= parts) return;
+  const EightColumns of(columns, column, x.width);
+  const Factors<kActive> factors(activation, column);
   float sum[8] = {}, product[8] = {};
 #pragma unroll 2
   for (int64_t row = part; row < *count; row += parts) {
-    float values[8], of_gradient[8];
-    x.read(row, column, values);
+    float normal[8], of_gradient[8];
+    x.read(row, column, normal);
     gradient.read(row, column, of_gradient);
+    of.normalise(normal);
+    factors.apply(row, of, normal, of_gradient);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const float value = column + i < x.width ? normal(columns, column + i, values[i]) : 0.0f;
       sum[i] += of_gradient[i];
-      product[i] += of_gradient[i] * value;
+      product[i] += of_gradient[i] * normal[i];
     }
   }
   sums.write(part, column, sum);
@@ -93,25 +154,33 @@ __global__ void gradient_moments(const int32_t* count, Matrix<const T> gradient,
 
 // The gradient by x: weight * scale * (gradient - sums - normalised x * products), where `sums` and `products` (width)
 // are means over the rows, or zeros where mean and scale were not made of these rows. Zero beyond them.
-template <class T>
+template <class T, bool kActive>
 __global__ void gradient_of_normalised(const int32_t* count, Matrix<const T> gradient, Matrix<const T> x, int rows,
-                                       Columns columns, const float* sums, const float* products, Matrix<T> out) {
-  const auto [row, column] = cell_of(x.lanes());
-  if (row >= rows) return;
-  float result[8] = {};
-  if (row < *count) {
-    float values[8], of_gradient[8];
-    x.read(row, column, values);
-    gradient.read(row, column, of_gradient);
+                                       int parts, Columns columns, Activation activation, const float* sums,
+                                       const float* products, Matrix<T> out) {
+  const auto [part, column] = cell_of(x.lanes());
+  if (part >= parts) return;
+  const EightColumns of(columns, column, x.width);
+  const Factors<kActive> factors(activation, column);
+  float sum[8], product[8];
+  EightColumns::of_eight(sums, column, x.width, sum);
+  EightColumns::of_eight(products, column, x.width, product);
+#pragma unroll 2
+  for (int64_t row = part; row < rows; row += parts) {
+    float result[8] = {};
+    if (row < *count) {
+      float normal[8];
+      x.read(row, column, normal);
+      gradient.read(row, column, result);
+      of.normalise(normal);
+      factors.apply(row, of, normal, result);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const int c = column + i;
-      if (c >= x.width) continue;
-      const float rest = of_gradient[i] - sums[c] - normal(columns, c, values[i]) * products[c];
-      result[i] = columns.weight[c] * columns.scale[c] * rest;
+      for (int i = 0; i < 8; ++i) {
+        result[i] = of.weight[i] * of.scale[i] * (result[i] - sum[i] - normal[i] * product[i]);
+      }
     }
+    out.write(row, column, result);
   }
-  out.write(row, column, result);
 }
 
 }  // namespace hone

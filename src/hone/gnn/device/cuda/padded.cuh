@@ -95,6 +95,17 @@ __global__ void gather_features(const int32_t* count, const int32_t* nodes, Tabl
   store(out, row, width, column, narrowed(values));
 }
 
+// The key of one of the model's dropouts, its `site`: each has a mask of its own.
+__device__ inline uint64_t key_of(const Dropout& dropout, uint64_t site) {
+  return mix(*dropout.key ^ mix(site + kGolden));
+}
+
+// What dropout multiplies number i of eight with.
+__device__ inline float kept(const uint64_t (&bits)[2], int i, const Dropout& dropout) {
+  const uint32_t mine = static_cast<uint32_t>(bits[i / 4] >> (16 * (i % 4))) & 0xFFFFu;
+  return mine >= dropout.threshold ? dropout.scale : 0.0f;
+}
+
 // out[row] = sum over the neighbours of `row` of weights[slot] * x[neighbour]; without weights: of x[neighbour].
 template <class T>
 __global__ void sum_of_neighbours(Hop hop, Matrix<const T> x, const T* weights, Matrix<T> out) {
@@ -127,6 +138,53 @@ __global__ void sum_of_readers(Hop hop, const int32_t* offsets, const int32_t* r
       const uint32_t row = slot / static_cast<uint32_t>(hop.fanout);
       gradient.add_to(sums, row, column, weights ? number(weights[slot]) : 1.0f);
     }
+  }
+  out.write(source, column, sums);
+}
+
+// Both sums of a matrix with dropout, which is made anew where it is read: nobody writes the matrix behind it.
+template <class T>
+__global__ void sum_of_dropped(Hop hop, Matrix<const T> x, Dropout dropout, uint64_t site, Matrix<T> out) {
+  const auto [row, column] = cell_of(x.lanes());
+  if (row >= hop.max_dst) return;
+  float sums[8] = {};
+  if (row < rows_of(hop)) {
+    const uint64_t start = dropout_start(key_of(dropout, site), column);
+    const int64_t first = row * hop.fanout;
+    const int32_t degree = hop.degrees[row];
+#pragma unroll 4
+    for (int k = 0; k < degree; ++k) {
+      const int32_t neighbour = hop.neighbours[first + k];
+      uint64_t bits[2];
+      dropout_bits(start, neighbour, bits);
+      float values[8];
+      x.read(neighbour, column, values);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) sums[i] += values[i] * kept(bits, i, dropout);
+    }
+  }
+  out.write(row, column, sums);
+}
+
+// The backward of it and of the first rows themselves, which have gradients of their own: `of_rows`, (rows, width).
+template <class T>
+__global__ void gradient_of_dropped(Hop hop, const int32_t* offsets, const int32_t* readers, Matrix<const T> gradient,
+                                    Matrix<const T> of_rows, Dropout dropout, uint64_t site, Matrix<T> out) {
+  const auto [source, column] = cell_of(out.lanes());
+  if (source >= hop.max_src) return;
+  float sums[8] = {};
+  if (source < hop.sizes[hop.index + 1]) {
+    const int32_t end = offsets[source + 1];
+#pragma unroll 4
+    for (int32_t at = offsets[source]; at < end; ++at) {
+      const uint32_t row = static_cast<uint32_t>(readers[at]) / static_cast<uint32_t>(hop.fanout);
+      gradient.add_to(sums, row, column, 1.0f);
+    }
+    uint64_t bits[2];
+    dropout_bits(dropout_start(key_of(dropout, site), column), source, bits);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) sums[i] *= kept(bits, i, dropout);
+    if (source < hop.max_dst) of_rows.add_to(sums, source, column, 1.0f);
   }
   out.write(source, column, sums);
 }
@@ -186,14 +244,11 @@ __global__ void drop(Matrix<const T> x, int rows, Dropout dropout, uint64_t site
   const auto [row, column] = cell_of(x.lanes());
   if (row >= rows) return;
   uint64_t bits[2];
-  dropout_bits(dropout_start(mix(*dropout.key ^ mix(site + kGolden)), column), row, bits);
+  dropout_bits(dropout_start(key_of(dropout, site), column), row, bits);
   float values[8];
   x.read(row, column, values);
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const uint32_t mine = static_cast<uint32_t>(bits[i / 4] >> (16 * (i % 4))) & 0xFFFFu;
-    values[i] = mine >= dropout.threshold ? values[i] * dropout.scale : 0.0f;
-  }
+  for (int i = 0; i < 8; ++i) values[i] *= kept(bits, i, dropout);
   out.write(row, column, values);
 }
 

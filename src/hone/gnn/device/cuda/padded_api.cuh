@@ -36,6 +36,24 @@ void launch_sum_of_readers(const Hop& hop, const int32_t* offsets, const int32_t
 }
 
 template <class T>
+void launch_sum_of_dropped(const Hop& hop, const void* x, int width, const Dropout& dropout, uint64_t site, void* out,
+                           cudaStream_t stream) {
+  const auto kernel = sum_of_dropped<T>;
+  HONE_LAUNCH(kernel, blocks_of(hop.max_dst, width), kThreads, stream)
+  (hop, matrix_of<T>(x, width), dropout, site, matrix_of<T>(out, width));
+}
+
+template <class T>
+void launch_gradient_of_dropped(const Hop& hop, const int32_t* offsets, const int32_t* readers, const void* gradient,
+                                const void* of_rows, int width, const Dropout& dropout, uint64_t site, void* out,
+                                cudaStream_t stream) {
+  const auto kernel = gradient_of_dropped<T>;
+  HONE_LAUNCH(kernel, blocks_of(hop.max_src, width), kThreads, stream)
+  (hop, offsets, readers, matrix_of<T>(gradient, width), matrix_of<T>(of_rows, width), dropout, site,
+   matrix_of<T>(out, width));
+}
+
+template <class T>
 void launch_products_of_slots(const Hop& hop, const void* gradient, const void* x, int width, float* out,
                               cudaStream_t stream) {
   const int64_t slots = static_cast<int64_t>(hop.max_dst) * hop.fanout;
@@ -60,29 +78,40 @@ void launch_moments(const int32_t* count, const void* x, int width, int parts, f
   (count, matrix_of<T>(x, width), parts, matrix_of<float>(means, width), matrix_of<float>(squares, width));
 }
 
+// Parts of a matrix that a thread for every eight columns of each goes through: as many as keep a GPU busy.
+inline int parts_of(int rows, int width) {
+  const int parts = (1 << 18) / ((width + 7) / 8);
+  return parts < 1 ? 1 : parts < rows ? parts : rows;
+}
+
 template <class T>
-void launch_normalise(const void* x, int rows, int width, const Columns& columns, void* out, cudaStream_t stream) {
-  const auto kernel = normalise<T>;
-  HONE_LAUNCH(kernel, blocks_of(rows, width), kThreads, stream)
-  (matrix_of<T>(x, width), rows, columns, matrix_of<T>(out, width));
+void launch_normalise(const void* x, const void* skip, int rows, int width, const Columns& columns,
+                      const Activation& activation, void* out, cudaStream_t stream) {
+  const auto kernel = activation.dropout.scale != 0.0f ? normalise<T, true> : normalise<T, false>;
+  const int parts = parts_of(rows, width);
+  HONE_LAUNCH(kernel, blocks_of(parts, width), kThreads, stream)
+  (matrix_of<T>(x, width), matrix_of<T>(skip, width), rows, parts, columns, activation, matrix_of<T>(out, width));
 }
 
 template <class T>
 void launch_gradient_moments(const int32_t* count, const void* gradient, const void* x, int width,
-                             const Columns& columns, int parts, float* sums, float* products, cudaStream_t stream) {
-  const auto kernel = gradient_moments<T>;
+                             const Columns& columns, const Activation& activation, int parts, float* sums,
+                             float* products, cudaStream_t stream) {
+  const auto kernel = activation.dropout.scale != 0.0f ? gradient_moments<T, true> : gradient_moments<T, false>;
   HONE_LAUNCH(kernel, blocks_of(parts, width), kThreads, stream)
-  (count, matrix_of<T>(gradient, width), matrix_of<T>(x, width), columns, parts, matrix_of<float>(sums, width),
-   matrix_of<float>(products, width));
+  (count, matrix_of<T>(gradient, width), matrix_of<T>(x, width), columns, activation, parts,
+   matrix_of<float>(sums, width), matrix_of<float>(products, width));
 }
 
 template <class T>
 void launch_gradient_of_normalised(const int32_t* count, const void* gradient, const void* x, int rows, int width,
-                                   const Columns& columns, const float* sums, const float* products, void* out,
-                                   cudaStream_t stream) {
-  const auto kernel = gradient_of_normalised<T>;
-  HONE_LAUNCH(kernel, blocks_of(rows, width), kThreads, stream)
-  (count, matrix_of<T>(gradient, width), matrix_of<T>(x, width), rows, columns, sums, products,
+                                   const Columns& columns, const Activation& activation, const float* sums,
+                                   const float* products, void* out, cudaStream_t stream) {
+  const auto kernel =
+      activation.dropout.scale != 0.0f ? gradient_of_normalised<T, true> : gradient_of_normalised<T, false>;
+  const int parts = parts_of(rows, width);
+  HONE_LAUNCH(kernel, blocks_of(parts, width), kThreads, stream)
+  (count, matrix_of<T>(gradient, width), matrix_of<T>(x, width), rows, parts, columns, activation, sums, products,
    matrix_of<T>(out, width));
 }
 
@@ -122,6 +151,20 @@ void hone_sum_of_readers(hone::Hop hop, const int32_t* offsets, const int32_t* r
   launch(hop, offsets, readers, gradient, weights, width, out, stream);
 }
 
+void hone_sum_of_dropped(hone::Hop hop, const void* x, int wide, int width, hone::Dropout dropout, uint64_t site,
+                         void* out, cudaStream_t stream) {
+  const auto launch = wide ? hone::launch_sum_of_dropped<float> : hone::launch_sum_of_dropped<__nv_bfloat16>;
+  launch(hop, x, width, dropout, site, out, stream);
+}
+
+// `of_rows` has a row for each destination that there is room for.
+void hone_gradient_of_dropped(hone::Hop hop, const int32_t* offsets, const int32_t* readers, const void* gradient,
+                              const void* of_rows, int wide, int width, hone::Dropout dropout, uint64_t site, void* out,
+                              cudaStream_t stream) {
+  const auto launch = wide ? hone::launch_gradient_of_dropped<float> : hone::launch_gradient_of_dropped<__nv_bfloat16>;
+  launch(hop, offsets, readers, gradient, of_rows, width, dropout, site, out, stream);
+}
+
 void hone_products_of_slots(hone::Hop hop, const void* gradient, const void* x, int wide, int width, float* out,
                             cudaStream_t stream) {
   const auto launch = wide ? hone::launch_products_of_slots<float> : hone::launch_products_of_slots<__nv_bfloat16>;
@@ -152,24 +195,26 @@ void hone_moments(const int32_t* count, const void* x, int wide, int width, int 
   launch(count, x, width, parts, means, squares, stream);
 }
 
-void hone_normalise(const void* x, int wide, int rows, int width, hone::Columns columns, void* out,
-                    cudaStream_t stream) {
+// `skip` may be null: nothing is added.
+void hone_normalise(const void* x, const void* skip, int wide, int rows, int width, hone::Columns columns,
+                    hone::Activation activation, void* out, cudaStream_t stream) {
   const auto launch = wide ? hone::launch_normalise<float> : hone::launch_normalise<__nv_bfloat16>;
-  launch(x, rows, width, columns, out, stream);
+  launch(x, skip, rows, width, columns, activation, out, stream);
 }
 
 void hone_gradient_moments(const int32_t* count, const void* gradient, const void* x, int wide, int width,
-                           hone::Columns columns, int parts, float* sums, float* products, cudaStream_t stream) {
+                           hone::Columns columns, hone::Activation activation, int parts, float* sums, float* products,
+                           cudaStream_t stream) {
   const auto launch = wide ? hone::launch_gradient_moments<float> : hone::launch_gradient_moments<__nv_bfloat16>;
-  launch(count, gradient, x, width, columns, parts, sums, products, stream);
+  launch(count, gradient, x, width, columns, activation, parts, sums, products, stream);
 }
 
 void hone_gradient_of_normalised(const int32_t* count, const void* gradient, const void* x, int wide, int rows,
-                                 int width, hone::Columns columns, const float* sums, const float* products, void* out,
-                                 cudaStream_t stream) {
+                                 int width, hone::Columns columns, hone::Activation activation, const float* sums,
+                                 const float* products, void* out, cudaStream_t stream) {
   const auto launch =
       wide ? hone::launch_gradient_of_normalised<float> : hone::launch_gradient_of_normalised<__nv_bfloat16>;
-  launch(count, gradient, x, rows, width, columns, sums, products, out, stream);
+  launch(count, gradient, x, rows, width, columns, activation, sums, products, out, stream);
 }
 
 }  // extern "C"
