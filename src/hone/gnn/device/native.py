@@ -63,6 +63,12 @@ class ColumnsView(Structure):
     _fields_ = (("mean", c_void_p), ("scale", c_void_p), ("weight", c_void_p), ("bias", c_void_p))
 
 
+class RunningView(Structure):
+    """`Running`: mean and variance float32, one for each column, and batches int64."""
+
+    _fields_ = (("mean", c_void_p), ("variance", c_void_p), ("batches", c_void_p), ("momentum", c_float))
+
+
 class ActivationView(Structure):
     """`Activation`: a dropout's scale of 0 is none; the slope is leaky ReLU's below zero."""
 
@@ -94,6 +100,7 @@ SIGNATURES: dict[str, list[Any]] = {
     "sum_of_slots": [HopView, P, P, P, P],
     "drop": [P, c_int, c_int, c_int, DropoutView, c_uint64, P],
     "moments": [P, P, c_int, c_int, c_int, P, P],
+    "join_moments": [P, P, P, c_int, c_int, c_float, RunningView, P, P, P],
     "normalise": [P, P, c_int, c_int, c_int, ColumnsView, ActivationView, P],
     "gradient_moments": [P, P, P, c_int, c_int, ColumnsView, ActivationView, c_int, P, P],
     "gradient_of_normalised": [P, P, P, c_int, c_int, c_int, ColumnsView, ActivationView, P, P, P],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hone.gnn.device.native import ActivationView, ColumnsView, DropoutView, address
+from hone.gnn.device.native import ActivationView, ColumnsView, DropoutView, RunningView, address
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -235,8 +235,7 @@ class _BatchNorm(torch.autograd.Function):
         activation: ActivationView,
     ) -> Tensor:  # fmt: skip
         x, skip = x.contiguous(), None if skip is None else skip.contiguous()
-        mean, variance, several = _statistics(x, norm, block)
-        scale = (variance + norm.eps).rsqrt()
+        mean, scale, several = _statistics(x, norm, block)
         ctx.block, ctx.activation, ctx.skips = block, activation, skip is not None
         ctx.save_for_backward(x, weight, bias, mean, scale, several)
         out = torch.empty_like(x)
@@ -265,24 +264,17 @@ class _BatchNorm(torch.autograd.Function):
 
 
 def _statistics(x: Tensor, norm: BatchNorm, block: PaddedBlock) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean and variance (d,) to normalise with, and whether they are the rows' own: (1,) float32, 1 or 0.
+    """What to normalise with, (d,) float32: mean, one over the deviation; and whether they are the rows' own, (1,).
 
     Takes them into the running statistics, too; one row or none has none of its own.
     """
     assert norm.running_mean is not None and norm.running_var is not None and norm.num_batches_tracked is not None
-    parts = min(len(x), PARTS)
-    means, squares = torch.empty(2, parts, x.shape[1], device=x.device)
-    block.library.call("moments", block.count, x, _is_wide(x), x.shape[1], parts, means, squares)
-    # Part p has the rows p, p + parts, and so on.
-    counts = ((block.count - torch.arange(parts, device=x.device) + parts - 1) // parts).clamp(min=0)[:, None]
-    mean = (counts * means).sum(dim=0) / block.count.clamp(min=1)
-    apart = (squares + counts * (means - mean) ** 2).sum(dim=0)
-    several = (block.count > 1).float()
-    momentum = several * (norm.momentum or 0.0)
-    mean = torch.where(several > 0, mean, norm.running_mean)
-    variance = torch.where(several > 0, apart / block.count.clamp(min=1), norm.running_var)
-    unbiased = torch.where(several > 0, apart / (block.count - 1).clamp(min=1), norm.running_var)
-    norm.running_mean.lerp_(mean, momentum)
-    norm.running_var.lerp_(unbiased, momentum)
-    norm.num_batches_tracked.add_(several[0].long())
-    return mean, variance, several
+    call, (rows, width) = block.library.call, x.shape
+    parts = min(rows, PARTS)
+    means, squares = torch.empty(2, parts, width, device=x.device)
+    call("moments", block.count, x, _is_wide(x), width, parts, means, squares)
+    mean, scale, several = (torch.empty(size, device=x.device) for size in (width, width, 1))
+    kept = map(address, (norm.running_mean, norm.running_var, norm.num_batches_tracked))
+    running = RunningView(*kept, norm.momentum or 0.0)
+    call("join_moments", block.count, means, squares, parts, width, norm.eps, running, mean, scale, several)
+    return mean, scale, several

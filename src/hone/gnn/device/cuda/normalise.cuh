@@ -41,6 +41,69 @@ __global__ void moments(const int32_t* count, Matrix<const T> x, int parts, Matr
   squares.write(part, column, of_squares);
 }
 
+// Statistics over batches, as PyTorch keeps them: (width) float32 each, and how many batches there were.
+struct Running {
+  float* mean;
+  float* variance;
+  int64_t* batches;
+  float momentum;
+};
+
+constexpr int kColumns = 32, kLanes = 32;  // of a block of `join_moments`: each column's parts are shared by 32 threads
+
+// The sum of a column's threads, for each of them; always in the same order.
+__device__ inline float of_lanes(float (&shared)[kLanes][kColumns + 1], float value) {
+  const int column = threadIdx.x % kColumns;
+  shared[threadIdx.x / kColumns][column] = value;
+  __syncthreads();
+  float sum = 0.0f;
+#pragma unroll
+  for (int lane = 0; lane < kLanes; ++lane) sum += shared[lane][column];
+  __syncthreads();
+  return sum;
+}
+
+// What to normalise with, by the moments of all parts: `mean` and `scale` (width), 1 / sqrt(variance + epsilon), and
+// `several`, 1 or 0: whether they are the rows' own, which are then taken into the running statistics. One row or none
+// has none of its own.
+__global__ void join_moments(const int32_t* count, const float* means, const float* squares, int parts, int width,
+                             float epsilon, Running running, float* mean, float* scale, float* several) {
+  __shared__ float shared[kLanes][kColumns + 1];
+  const int column = blockIdx.x * kColumns + threadIdx.x % kColumns, first = threadIdx.x / kColumns;
+  const int32_t rows = *count;
+  const bool inside = column < width, own = rows > 1;
+  const float share = 1.0f / static_cast<float>(rows > 1 ? rows : 1);
+  const int stop = inside ? parts : 0;
+  const auto rows_of_part = [&](int part) {  // it has the rows part, part + parts, and so on
+    return part < rows ? static_cast<float>((rows - part + parts - 1) / parts) : 0.0f;
+  };
+  float sum = 0.0f;
+#pragma unroll 4
+  for (int part = first; part < stop; part += kLanes) sum += rows_of_part(part) * means[part * width + column];
+  const float average = of_lanes(shared, sum) * share;
+  float apart = 0.0f;
+#pragma unroll 4
+  for (int part = first; part < stop; part += kLanes) {
+    const float distance = means[part * width + column] - average;
+    apart += squares[part * width + column] + rows_of_part(part) * distance * distance;
+  }
+  apart = of_lanes(shared, apart);
+  if (first == 0 && inside) {
+    const float last_mean = running.mean[column], last_variance = running.variance[column];
+    mean[column] = own ? average : last_mean;
+    scale[column] = 1.0f / sqrtf((own ? apart * share : last_variance) + epsilon);
+    if (own) {
+      const float unbiased = apart / static_cast<float>(rows - 1);
+      running.mean[column] = last_mean + running.momentum * (average - last_mean);
+      running.variance[column] = last_variance + running.momentum * (unbiased - last_variance);
+    }
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    *several = own ? 1.0f : 0.0f;
+    if (own) ++*running.batches;
+  }
+}
+
 // What normalising takes of each column, (width) float32.
 struct Columns {
   const float* mean;

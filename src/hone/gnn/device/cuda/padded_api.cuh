@@ -195,6 +195,13 @@ void hone_moments(const int32_t* count, const void* x, int wide, int width, int 
   launch(count, x, width, parts, means, squares, stream);
 }
 
+void hone_join_moments(const int32_t* count, const float* means, const float* squares, int parts, int width,
+                       float epsilon, hone::Running running, float* mean, float* scale, float* several,
+                       cudaStream_t stream) {
+  HONE_LAUNCH(hone::join_moments, hone::blocks_for(width, hone::kColumns), hone::kColumns * hone::kLanes, stream)
+  (count, means, squares, parts, width, epsilon, running, mean, scale, several);
+}
+
 // `skip` may be null: nothing is added.
 void hone_normalise(const void* x, const void* skip, int wide, int rows, int width, hone::Columns columns,
                     hone::Activation activation, void* out, cudaStream_t stream) {
