@@ -153,10 +153,9 @@ def distinct_positions(degree: Tensor, fanout: int, generator: torch.Generator) 
     with the degrees.
     """
     bits = torch.empty(fanout, len(degree), dtype=torch.int64, device=degree.device).random_(generator=generator)
-    chosen = torch.empty_like(bits)
-    for step in range(fanout):
-        last = degree - fanout + step
-        drawn = bits[step] % (last + 1)
-        taken = (chosen[:step] == drawn).any(0)
-        chosen[step] = torch.where(taken, last, drawn)
+    last = degree + torch.arange(-fanout, 0, device=degree.device)[:, None]
+    chosen = bits.remainder_(last + 1)  # of all steps at once: few operators are left for each
+    for step in range(1, fanout):
+        taken = (chosen[:step] == chosen[step]).any(0)
+        torch.where(taken, last[step], chosen[step], out=chosen[step])
     return chosen.t()
