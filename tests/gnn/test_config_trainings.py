@@ -95,9 +95,23 @@ def test_a_captured_step_is_of_one_process_and_of_models_that_do_not_normalise()
     for match, values in {
         "write device: cuda, gpus": {"device": "cpu"},
         "write device: cuda, gpus: ": {"gpus": [1, 2]},
-        "not pyg_gpu's steps": {"systems": ["pipelined", "pyg_gpu"]},
+        "which pyg_gpu has, no step can be captured: write convolutions: torch": {"systems": ["pipelined", "pyg_gpu"]},
+        "which wholegraph has, no step can be captured": {"systems": ["wholegraph"], "models": ["sage"]},
+        "not pyg's steps: give plain, .*, wholegraph a training of their own": {"systems": ["pyg"]},
         "not device's steps": {"systems": ["device"], "precision": "bfloat16"},
         "captured: gin normalises": {"models": ["sage", "gin"]},
+    }.items():
+        with pytest.raises(ValidationError, match=match):
+            training(**{**told, **values})
+
+
+def test_peers_on_the_gpu_have_captured_steps_with_layers_of_pytorch_s_operators():
+    told = {"systems": ["pyg_gpu", "wholegraph"], "device": "cuda", "captured": True, "convolutions": "torch"}
+    assert training(**told).captured
+    for match, values in {
+        "write device: cuda, gpus": {"systems": ["pyg_gpu"], "device": "cpu"},
+        "give pipelined a training": {"systems": ["pipelined", "pyg_gpu"]},
+        "knows sage alone": {"models": ["gat"]},
     }.items():
         with pytest.raises(ValidationError, match=match):
             training(**{**told, **values})

@@ -129,9 +129,10 @@ class Training(Overrides):
     machine. `host_features`: features in page-locked host memory, the likeliest rows on the GPU, too. `host`: the
     edges there as well. `auto`: the first of these that fits what is free. Batches are the same everywhere."""
     captured: bool = False
-    """Of systems that prepare batches on a CPU, on one GPU: a step is one launch of a CUDA graph, on a batch that is
-    filled up to a fixed size. The host then asks for a few copies instead of some 130 operators. For models without
-    batch normalisation. Its accuracy on a GPU is not measured yet."""
+    """Of systems that prepare batches on a CPU, and of `pyg_gpu` and `wholegraph` with `convolutions: torch`, on one
+    GPU: a step is one launch of a CUDA graph, on a batch that is filled up to a fixed size. The host then asks for a
+    few copies instead of some hundred operators. For models without batch normalisation. Its accuracy on a GPU is not
+    measured yet."""
     convolutions: Convolutions = "pyg"
     """Of `pyg_gpu` and `wholegraph`: PyTorch Geometric's layers, or with `torch`, for `sage`, PyTorch's own operators,
     of which a step asks the host for fewer. Hosts are what such steps wait for."""
@@ -156,12 +157,20 @@ class Training(Overrides):
         if self.device != "cuda" or self.gpus != (1,):
             raise ValueError("captured: a step of one process on a GPU: write device: cuda, gpus: [1]")
         for system in self.systems:
-            if system not in PREPARED:
-                raise ValueError(f"captured: not {system}'s steps: give {', '.join(PREPARED)} a training of their own")
+            self._require_capturable(system)
         for model in self.models:
             if FAMILIES[model].normalises:
                 raise ValueError(f"captured: {model} normalises over the rows of a batch: leave it out of models")
         return self
+
+    def _require_capturable(self, system: System) -> None:
+        if system in OTHER_LAYERS:
+            if self.convolutions == "pyg":  # they make the host wait for sizes, which a capture forbids
+                said = f"of PyTorch Geometric's layers, which {system} has, no step can be captured"
+                raise ValueError(f"captured: {said}: write convolutions: torch, in a training of their own")
+        elif system not in PREPARED:
+            known = ", ".join((*PREPARED, *OTHER_LAYERS))
+            raise ValueError(f"captured: not {system}'s steps: give {known} a training of their own")
 
     @model_validator(mode="after")
     def _possible_convolutions(self) -> Self:

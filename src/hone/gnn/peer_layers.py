@@ -35,6 +35,7 @@ class SegmentSAGEConv(nn.Module):
     """SAGE's layer by a gather and a mean of segments, which is summed in float32 whatever the format of x.
 
     A step calls 425 of PyTorch's operators, nested ones too, and with PyTorch Geometric's layers 584 (float32, a CPU).
+    None of them waits for a GPU, forward or backward, so that a step can be captured.
     """
 
     def __init__(self, ours: SAGEConv) -> None:
@@ -44,6 +45,7 @@ class SegmentSAGEConv(nn.Module):
     def forward(self, x: Tensor, block: Block, own: Tensor | None = None) -> Tensor:
         """As our convolutions: x (num_src, inputs) -> (num_dst, outputs)."""
         drawn = x.index_select(0, block.indices).float()  # segment_reduce adds up in the format that it is given
+        # Unsafe: nothing is checked, so that nothing waits. Without `initial` an empty row would be NaN.
         mean: Tensor = torch.segment_reduce(drawn, "mean", offsets=block.indptr, unsafe=True, initial=0.0)
         neighbours: Tensor = self.lin_l(mean.to(x.dtype))
         own_part: Tensor = self.lin_r(x[: block.num_dst] if own is None else own)

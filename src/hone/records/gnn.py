@@ -198,6 +198,9 @@ class TrainingRun(Versioned):
     precision: str
     convolutions: str = ""
     """Layers of a peer, as the config calls them: pyg or torch; empty for ours, and in older records."""
+    captured: bool | None = None
+    """Whether a step was one launch, as the config's `captured`; absent for `device`, which always does so, and in
+    older records."""
     threads: int
     """Preparing threads or worker processes of one process."""
     num_train: int
