@@ -117,6 +117,28 @@ def test_a_ladder_without_its_first_rung_starts_at_the_slowest_system_there_is()
     assert all(math.isnan(row["speedup_over_pyg"]) for row in rows)
 
 
+def test_the_ladder_names_the_best_form_of_the_peers():
+    made = Trainings()
+    for system, seconds in (("pipelined", 8.0), ("wholegraph", 6.0), ("device", 0.5)):
+        peer = {"convolutions": "pyg"} if system == "wholegraph" else {}
+        made.train(system, seconds, captured=None if system == "device" else False, **peer)
+    captured = {"training": "peers", "convolutions": "torch", "precision": "bfloat16", "captured": True}
+    for system, seconds in (("pyg_gpu", 3.0), ("wholegraph", 2.0)):
+        made.train(system, seconds, **captured)
+    rows = TABLES["salient_ladder"].rows(made.run())
+    assert [(row.training, row.rung, row.variant, row.captured) for row in rows] == [
+        ("ladder", "pipelined", "float32", "no"), ("ladder", "wholegraph", "float32, pyg", "no"),
+        ("ladder", "device", "float32", ""), ("peers", "pyg_gpu", "bfloat16, torch, captured", "yes"),
+        ("peers", "wholegraph", "bfloat16, torch, captured", "yes"),
+    ]  # fmt: skip
+    assert "variant" in TABLES["salient_ladder"].shown
+    assert TABLES["salient_ladder"].finding(rows) == (
+        "On small `device` trains 16 times as fast as `pipelined`. The fastest peer on small is `wholegraph` of the "
+        "training `peers` (bfloat16, torch, captured): 2 s an epoch, 4 times as long as `device`."
+    )
+    assert "peer" not in TABLES["salient_ladder"].finding(rows[:3]), "one row for a system: nothing to choose"
+
+
 def test_one_system_alone_is_no_ladder_and_graphs_are_not_mixed():
     made = Trainings(graphs=[graph("a"), graph("b")])
     made.train("plain", 2.0, graph="a")

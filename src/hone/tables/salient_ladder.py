@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from hone.analysis.render import number
 from hone.analysis.salient import Salient, Trained, by_place, counted_columns, mean_and_std_columns, ratio
+from hone.config.trainings import OTHER_LAYERS
+from hone.records import TrainingRun
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 FIRST_RUNG = "plain"
 """The ladder starts from the plain loader; where that was not run, from the slowest system that was."""
 PEER = "pyg"
+DEVICE = "device"
+SAME_WORK = ("dataset", "model", "gpus", "batches", "fanouts", "batch_size", "hidden")
+"""Columns in which rows of several trainings agree whose epochs are the same work."""
 
 
 class Row(TableRow):
@@ -48,6 +53,11 @@ class Row(TableRow):
     precision: columns.Precision = ""
     convolutions: str = ""
     """Layers of a peer: PyTorch Geometric's (pyg) or PyTorch's operators (torch); empty for ours, and in older runs."""
+    captured: str = ""
+    """Whether a step was one launch of a CUDA graph: yes or no; empty for device, which always does so, and in older
+    runs."""
+    variant: str = ""
+    """What tells rows of one system apart: precision, a peer's layers (pyg or torch), captured where steps were."""
     placement: columns.Placement = ""
     seeds: columns.Seeds = EMPTY
     epochs: columns.Epochs = EMPTY
@@ -76,6 +86,8 @@ def _rows(salient: Salient, rungs: Sequence[Trained]) -> list[Row]:
             **salient.published(group.runs[0], "epoch_s"),
             reference=first.place.system,
             convolutions=group.runs[0].convolutions,
+            captured=_yes_or_no(group.runs[0].captured),
+            variant=_variant(group.runs[0]),
             batches=group.mean("batches"),
             speedup=ratio(first.mean("epoch_s"), group.mean("epoch_s")),
             speedup_over_pyg=ratio(peer_s, group.mean("epoch_s")),
@@ -84,15 +96,47 @@ def _rows(salient: Salient, rungs: Sequence[Trained]) -> list[Row]:
     ]
 
 
+def _yes_or_no(known: bool | None) -> str:
+    return "" if known is None else "yes" if known else "no"
+
+
+def _variant(run: TrainingRun) -> str:
+    parts = (run.precision, run.convolutions, "captured" if run.captured else "")
+    return ", ".join(part for part in parts if part)
+
+
 def finding(rows: Sequence[Row]) -> str:
-    """The fastest rung on each graph, of its ladder with most rungs."""
+    """The fastest rung on each graph, of its ladder with most rungs; and the best form of the peers with several."""
     said = []
     for place, own in widest(rows, "dataset", "training", "model", "gpus").items():
         timed = [row for row in own if is_known(row.speedup)]
         if timed:
             best = max(timed, key=lambda row: row.speedup)
             said.append(f"On {place} `{best.rung}` trains {number(best.speedup)} times as fast as `{best.reference}`.")
-    return " ".join(said)
+    return " ".join([*said, *_best_peers(rows)])
+
+
+def _best_peers(rows: Sequence[Row]) -> list[str]:
+    """A sentence for each work that a peer on the GPU did in several trainings: which was the fastest."""
+    works: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        if is_known(row.epoch_s):
+            works.setdefault(tuple(getattr(row, name) for name in SAME_WORK), []).append(row)
+    said = []
+    for own in works.values():
+        peers = [row for row in own if row.rung in OTHER_LAYERS]
+        if len(peers) > len({row.rung for row in peers}):
+            said.append(_best_peer(min(peers, key=lambda row: row.epoch_s), own))
+    return said
+
+
+def _best_peer(best: Row, own: Sequence[Row]) -> str:
+    """Which of `own` the best peer is, and how far it is from the fastest of the device system's rows."""
+    device_s = min((row.epoch_s for row in own if row.rung == DEVICE), default=EMPTY)
+    behind = ratio(best.epoch_s, device_s)
+    beside = f", {number(behind)} times as long as `{DEVICE}`" if is_known(behind) else ""
+    named = f"`{best.rung}` of the training `{best.training}` ({best.variant})"
+    return f"The fastest peer on {best.dataset} is {named}: {number(best.epoch_s)} s an epoch{beside}."
 
 
 def figure(table: pd.DataFrame) -> Drawn:
@@ -118,7 +162,7 @@ TABLE = RunTable(
         "dataset": "Dataset",
         "rung": "System",
         "model": "Model",
-        "convolutions": "Peer's layers",
+        "variant": "Variant",
         "epoch_s": "Epoch (s)",
         "epoch_std_s": "Deviation (s)",
         "speedup": "Speedup",
