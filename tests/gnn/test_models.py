@@ -3,12 +3,13 @@ from typing import get_args
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from hone.config.models import FAMILIES, GNNModel
 from hone.gnn import models
 from hone.gnn.layers import BatchNorm, dropout
 from hone.gnn.models import build_model
-from hone.gnn.pyg import library, own_names, with_pyg_convolutions
+from hone.gnn.pyg import PyGConv, library, own_names, with_pyg_convolutions
 from tests.gnn.blocks import random_block
 
 SIZES = {"inputs": 16, "hidden": 12, "outputs": 4, "layers": 3, "dropout": 0.5}
@@ -26,10 +27,12 @@ def test_values_and_gradients_are_those_of_pytorch_geometric(name, batch):
     features, blocks = batch
     ours = build_model(name, **SIZES, seed=1).train()
     theirs = with_pyg_convolutions(build_model(name, **SIZES, seed=1)).train()
-    results = [model(features, blocks, None) for model in (ours, theirs)]
+    inputs = [features.clone().requires_grad_() for _ in range(2)]
+    results = [model(x, blocks, None) for model, x in zip((ours, theirs), inputs, strict=True)]
     assert torch.allclose(*results, atol=1e-5)
     for result in results:
         result[:, 0].sum().backward()
+    assert torch.allclose(*(x.grad for x in inputs), atol=1e-5)
     gradients = {key: value.grad for key, value in ours.named_parameters()}
     found = {key.replace(".conv.", "."): value.grad for key, value in theirs.named_parameters()}
     assert found.keys() == gradients.keys()
@@ -159,6 +162,73 @@ def test_attention_to_oneself_counts_once(batch):
     assert torch.allclose(conv(features, looped), conv(features, bare), atol=1e-6)
 
 
+def attention(inputs=16, outputs=12):
+    return build_model("gat", **SIZES | {"inputs": inputs, "hidden": outputs}, seed=0).convs[0]
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(16, 12), (5, 24), (24, 1)])
+@pytest.mark.parametrize("loops", [False, True])
+def test_attention_is_pytorch_geometrics_whatever_the_widths(loops, inputs, outputs):
+    block = random_block(20, 40, 1, loops=loops)
+    values = torch.randn(40, inputs, generator=torch.Generator().manual_seed(0))
+    ahead = torch.randn(20, outputs, generator=torch.Generator().manual_seed(1))
+    ours, found = attention(inputs, outputs), []
+    for conv in (ours, PyGConv(ours)):
+        x = values.clone().requires_grad_()
+        result = conv(x, block)
+        result.backward(ahead)
+        gradients = [value.grad for _, value in sorted(conv.named_parameters(), key=lambda item: item[0][-7:])]
+        found.append([result.detach(), x.grad, *gradients])
+    assert len(found[0]) == 5
+    for mine, theirs in zip(*found, strict=True):
+        assert torch.allclose(mine, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_who_has_no_neighbours_attends_to_itself_alone(batch):
+    features, (block, *_) = batch
+    conv = attention()
+    assert block.indptr[1] == 0
+    assert torch.allclose(conv(features, block)[0], conv.lin(features[0]), atol=1e-6)
+
+
+class Wide(TorchDispatchMode):
+    """Notes type and width of all matrices inside that have as many rows as there are sources."""
+
+    def __init__(self, sources):
+        super().__init__()
+        self.sources, self.found = sources, set()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        for x in result if isinstance(result, tuple) else [result]:
+            if isinstance(x, torch.Tensor) and x.dim() == 2 and self.sources in x.shape:
+                self.found.add((x.dtype, x.numel() // self.sources))
+        return result
+
+
+def test_attention_maps_no_sources_and_widens_none(batch):
+    """Of what has their number of rows there are x itself, in bfloat16, and two numbers for each."""
+    features, (block, *_) = batch
+    conv, x = attention(), features.bfloat16()
+    with Wide(len(x)) as wide, torch.autocast("cpu", torch.bfloat16):
+        result = conv(x, block)
+        result.float().sum().backward()
+    assert result.dtype == torch.bfloat16
+    assert wide.found == {(torch.bfloat16, 16), (torch.bfloat16, 2), (torch.float32, 2)}
+
+
+def test_scores_in_bfloat16_are_about_as_exact_as_of_mapped_rows():
+    conv = attention(128, 256)
+    x = torch.randn(2000, 128, generator=torch.Generator().manual_seed(0)).bfloat16()
+    vectors = torch.cat([conv.att_src[0], conv.att_dst[0]])
+    exact = vectors.double() @ conv.lin.weight.double() @ x.double().T
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        found, mapped = torch.stack(conv._scores(x)), conv.lin(x)
+    errors = [(scores - exact).norm() for scores in (found, (vectors[:, None] * mapped).sum(dim=2))]
+    assert found.dtype == torch.float32
+    assert errors[0] < 1.25 * errors[1]  # 1.45 with vectors that are made in bfloat16
+
+
 def test_every_family_is_described():
     assert set(FAMILIES) == set(get_args(GNNModel))
 
@@ -185,7 +255,6 @@ class SumConv(Convolution):
 
 class MODEL(GNN):
     conv = SumConv
-    maps_sources = True
 """
 
 
@@ -195,4 +264,3 @@ def test_a_module_of_its_name_is_a_new_family(tmp_path, monkeypatch, batch):
     ours = build_model("own", **SIZES, seed=1).eval()
     theirs = with_pyg_convolutions(build_model("own", **SIZES, seed=1)).eval()
     assert torch.allclose(ours(*batch, None), theirs(*batch, None), atol=1e-5)
-    assert models.family("own").maps_sources

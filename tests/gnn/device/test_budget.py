@@ -104,4 +104,4 @@ def test_needs_are_those_of_papers100m(small_graph):
         for fanouts in ([(5, 5)], [(5, 5), (20, 20, 20)])
     )
     assert RESERVE_BYTES < few < many
-    assert demand.reserve < training_reserve("gat", FAMILIES["gat"].published, info, 9) < 90 * GIB
+    assert demand.reserve < training_reserve("gat", FAMILIES["gat"].published, info, 9) < 20 * GIB

@@ -1,11 +1,14 @@
 """GAT, GIN and SAGE-RI on the device: the models of the other systems, on batches in rooms."""
 
+import itertools
 import statistics
 
 import pytest
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from hone.config.models import FAMILIES, HyperParameters
 from hone.gnn.device.autograd_pass import AutogradPass, ModelWeights
@@ -14,6 +17,7 @@ from hone.gnn.device.loop import DeviceLoop, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.padded import HashDropout, PaddedBlock
 from hone.gnn.device.passes import DeviceModel
+from hone.gnn.device.places.budget import room_bytes
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.device.training import DeviceInference
 from hone.gnn.distributed import Ranks
@@ -136,6 +140,45 @@ def test_a_hub_a_node_without_neighbours_and_features_that_were_filled_up(kernel
     assert_ordinary(Made(kernels, graph, name, seeds=9, inputs=13))
 
 
+def hub_with_loops(device):
+    """The same, but every second node that has neighbours is one of its own, too."""
+    graph = hub_and_isolated(torch.device("cpu"))
+    rows = [graph.indices[first:last].tolist() for first, last in itertools.pairwise(graph.indptr.tolist())]
+    rows = [[*row, node] if row and node % 2 == 0 else row for node, row in enumerate(rows)]
+    indptr = torch.tensor([0, *itertools.accumulate(map(len, rows))])
+    arrays = indptr, torch.tensor([*itertools.chain(*rows)]).int(), graph.features, graph.labels
+    return DeviceGraph(*(array.to(device) for array in arrays))
+
+
+def with_gradients(conv, x, block, ahead):
+    """The rows of the result that `ahead` has, and the gradients of x and all parameters."""
+    x = x.clone().requires_grad_()
+    result = conv(x, block)[: len(ahead)]
+    return [result.detach(), *torch.autograd.grad(result, [x, *conv.parameters()], ahead)]
+
+
+@pytest.mark.parametrize("graph_of", [hub_and_isolated, hub_with_loops])
+def test_attention_in_a_room_is_that_of_the_batch(kernels, device, graph_of):
+    """Of each layer, with the gradient of what comes in, which the first layer's step does not ask for."""
+    made = Made(kernels, graph_of(device), "gat", seeds=9)
+    conv = built("gat").convs[0]
+    generator, loops = torch.Generator().manual_seed(0), 0
+    for number, theirs in enumerate(reversed(as_batch(made.place, 0, 0).blocks)):
+        block = PaddedBlock(made.place, number, kernels)
+        x = torch.randn(block.num_src, 16, generator=generator)
+        ahead = torch.randn(theirs.num_dst, HIDDEN, generator=generator)
+        expected = with_gradients(conv.cpu(), x[: theirs.num_src], theirs, ahead)
+        found = [value.cpu() for value in with_gradients(conv.to(device), x.to(device), block, ahead.to(device))]
+        assert not found[1][theirs.num_src :].any()
+        found[1] = found[1][: theirs.num_src]
+        for mine, value in zip(found, expected, strict=True):
+            assert torch.allclose(mine, value, rtol=1e-4, atol=1e-5)
+        loops += int(
+            (theirs.indices == torch.repeat_interleave(torch.arange(theirs.num_dst), theirs.indptr.diff())).sum()
+        )
+    assert bool(loops) == (graph_of is hub_with_loops)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_the_size_of_the_room_changes_nothing(kernels, device_graph, name):
     tight = Made(kernels, device_graph, name, seeds=9, dropout=0.5)
@@ -196,6 +239,41 @@ def test_nothing_in_a_step_waits_for_the_host_or_draws_from_a_generator(kernels,
     assert {"aten::cat.out", "aten::nll_loss_backward"} <= set(watched.found)  # backward was seen
     names = {found.removeprefix("aten::").lstrip("_") for found in watched.found}
     assert not [found for found in names if found.startswith(WAITING + DRAWING)]
+
+
+class Held(TorchDispatchMode):
+    """Counts the bytes of what is made inside, at most at a time."""
+
+    def __init__(self):
+        super().__init__()
+        self.most, self._there = 0, []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        before = {x.untyped_storage()._cdata for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)}
+        result = function(*args, **(kwargs or {}))
+        self._there = [(reference, nbytes) for reference, nbytes in self._there if not reference.expired()]
+        for x in tree_leaves(result):
+            if isinstance(x, torch.Tensor) and (storage := x.untyped_storage())._cdata not in before:
+                before.add(storage._cdata)
+                self._there.append((StorageWeakRef(storage), storage.nbytes()))
+        self.most = max(self.most, sum(nbytes for _, nbytes in self._there))
+        return result
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_step_holds_no_more_than_memory_is_kept_for(kernels, device, small_graph, name, monkeypatch):
+    """In float32, which needs most, of widths as they are published: twice as many hidden numbers as features."""
+    nodes, degree, width, generator = 3000, 4, 32, torch.Generator().manual_seed(0)
+    monkeypatch.setattr(f"{__name__}.HIDDEN", 2 * width)
+    indices = torch.randint(0, nodes, (nodes * degree,), generator=generator).int()
+    features = torch.randn(nodes, width, generator=generator).bfloat16()
+    arrays = torch.arange(0, len(indices) + 1, degree), indices, features, torch.arange(nodes) % CLASSES
+    made = Made(kernels, DeviceGraph(*(array.to(device) for array in arrays)), name, dropout=0.5)
+    info = small_graph.info.model_copy(update={"num_nodes": nodes, "feature_dim": width})
+    with Held() as held:
+        made.step()
+    kept = room_bytes(name, HIDDEN, info, BATCH, FANOUTS, batches=0)
+    assert kept / 3 < held.most < kept
 
 
 # ------------------------------------------------------------------------------------------------------- dropout

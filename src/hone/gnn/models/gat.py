@@ -24,6 +24,8 @@ class GATConv(Convolution):
     """Attention with one head over the neighbours and the node itself, without bias.
 
     As in PyTorch Geometric every node attends to itself exactly once, whether the graph has self-loops or not.
+    PyTorch Geometric maps all sources, takes their scores and sums them. The map is linear, so this sums first and maps
+    the sums: a block has several times as many sources as destinations.
     """
 
     NEGATIVE_SLOPE = 0.2
@@ -38,11 +40,31 @@ class GATConv(Convolution):
             nn.init.uniform_(vector, -bound, bound, generator=generator)
 
     def forward(self, x: Tensor, block: Block | SlotBlock) -> Tensor:
-        """x (num_src, inputs) -> (num_dst, outputs)."""
-        mapped: Tensor = self.lin(x)
+        """x (num_src, inputs) float32 or bfloat16 -> (num_dst, outputs)."""
+        source, target = self._scores(x)
+        weights, own_weight = self._attention(source, target[: block.num_dst], block)
+        total = neighbour_sum(x, block, weights.to(x.dtype))
+        mean = torch.addcmul(total, own_weight.to(x.dtype)[:, None], x[: block.num_dst])
+        mapped: Tensor = self.lin(mean)
+        return mapped
+
+    def _scores(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """What each row of x adds to a score as a source and as a destination: x (num_src, inputs) -> (num_src,) twice.
+
+        Float32. Under autocast they are rounded to bfloat16 once, and the vectors that x is multiplied with are, too.
+        That is about as exact as sums over mapped rows in bfloat16, and x is read once and never widened.
+        """
+        with torch.autocast(x.device.type, enabled=False):  # small, and would be rounded three times
+            vectors = torch.cat([self.att_src[0], self.att_dst[0]]) @ self.lin.weight
+        source, target = (vectors @ x.T).float()  # in this order, because the kernels need each in one piece
+        return source, target
+
+    def _attention(self, source: Tensor, target: Tensor, block: Block | SlotBlock) -> tuple[Tensor, Tensor]:
+        """Weights of the edges and of the nodes themselves: (num_src,) and (num_dst,) -> (edges,) and (num_dst,).
+
+        All float32. An edge from a node to itself has the weight 0.
+        """
         rows = destinations(block)
-        source = (mapped * self.att_src[0]).sum(dim=1).float()
-        target = (mapped[: block.num_dst] * self.att_dst[0]).sum(dim=1).float()
         scores = F.leaky_relu(of_sources(source, block) + of_destinations(target, block, rows), self.NEGATIVE_SLOPE)
         scores = scores.masked_fill(not_to_others(block, rows), -torch.inf)
         own = F.leaky_relu(source[: block.num_dst] + target, self.NEGATIVE_SLOPE)
@@ -50,9 +72,7 @@ class GATConv(Convolution):
         powers = torch.exp(scores - of_destinations(highest, block, rows))
         own_power = torch.exp(own - highest)
         total = row_sum(powers, block) + own_power
-        weights = (powers / of_destinations(total, block, rows)).to(mapped.dtype)
-        own_weight = (own_power / total).to(mapped.dtype)
-        return neighbour_sum(mapped, block, weights) + own_weight[:, None] * mapped[: block.num_dst]
+        return powers / of_destinations(total, block, rows), own_power / total
 
     def counterpart(self, pyg: Any) -> nn.Module:
         """As Convolution."""
@@ -64,7 +84,6 @@ class GAT(GNN):
     """One attention head; ReLU and dropout between layers."""
 
     conv = GATConv
-    maps_sources = True
 
 
 MODEL = GAT

@@ -29,8 +29,6 @@ class GNN(nn.Module):
     conv: ClassVar[type[Convolution]]
     reads_every_layer: ClassVar[bool] = False
     """Whether `readout` needs the hidden states of all layers and not only the last."""
-    maps_sources: ClassVar[bool] = False
-    """Whether its layers map all sources before they sum: the device system then reserves memory for that."""
 
     def __init__(
         self, inputs: int, hidden: int, outputs: int, layers: int, dropout: float, generator: Generator

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from hone.core.errors import MachineError
 from hone.gnn.device.memory import Room
-from hone.gnn.models import family
 
 if TYPE_CHECKING:
     from hone.config.models import GNNModel, HyperParameters
@@ -94,8 +93,7 @@ def room_bytes(
     room = Room.largest(batch_size, fanouts, info.num_nodes, numbered=numbered)
     rows = room.nodes[-1]
     if numbered:  # all nodes' features, which the first layer makes something of
-        of_all = 8 * width + (16 * hidden if family(model).maps_sources else 0)
-        kept = rows * of_all + room.nodes[-2] * KEPT_STATES * 4 * hidden
+        kept = rows * 8 * width + room.nodes[-2] * KEPT_STATES * 4 * hidden
         return batches * (rows * (2 * width + 4) + 16 * room.slots) + passes * kept
     # The first layer's input and the last hop's neighbours; numbers, map, readers and ranks of the other slots.
     batch = rows * (4 * width + 4 * fanouts[-1]) + 16 * room.slots
