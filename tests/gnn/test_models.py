@@ -206,15 +206,16 @@ class Wide(TorchDispatchMode):
         return result
 
 
-def test_attention_maps_no_sources_and_widens_none(batch):
-    """Of what has their number of rows there are x itself, in bfloat16, and two numbers for each."""
+@pytest.mark.parametrize(("outputs", "width"), [(24, 16), (6, 6)])
+def test_attention_maps_sources_only_where_that_makes_them_narrower_and_widens_none(batch, outputs, width):
+    """Of what has their number of rows there are x or the mapped x, in bfloat16, and two numbers for each."""
     features, (block, *_) = batch
-    conv, x = attention(), features.bfloat16()
+    conv, x = attention(16, outputs), features.bfloat16()
     with Wide(len(x)) as wide, torch.autocast("cpu", torch.bfloat16):
         result = conv(x, block)
         result.float().sum().backward()
     assert result.dtype == torch.bfloat16
-    assert wide.found == {(torch.bfloat16, 16), (torch.bfloat16, 2), (torch.float32, 2)}
+    assert wide.found == {(torch.bfloat16, width), (torch.bfloat16, 2), (torch.float32, 2)}
 
 
 def test_scores_in_bfloat16_are_about_as_exact_as_of_mapped_rows():
@@ -223,7 +224,7 @@ def test_scores_in_bfloat16_are_about_as_exact_as_of_mapped_rows():
     vectors = torch.cat([conv.att_src[0], conv.att_dst[0]])
     exact = vectors.double() @ conv.lin.weight.double() @ x.double().T
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-        found, mapped = torch.stack(conv._scores(x)), conv.lin(x)
+        found, mapped = torch.stack(conv._scores(x, mapped=False)), conv.lin(x)
     errors = [(scores - exact).norm() for scores in (found, (vectors[:, None] * mapped).sum(dim=2))]
     assert found.dtype == torch.float32
     assert errors[0] < 1.25 * errors[1]  # 1.45 with vectors that are made in bfloat16

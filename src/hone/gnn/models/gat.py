@@ -25,7 +25,8 @@ class GATConv(Convolution):
 
     As in PyTorch Geometric every node attends to itself exactly once, whether the graph has self-loops or not.
     PyTorch Geometric maps all sources, takes their scores and sums them. The map is linear, so this sums first and maps
-    the sums: a block has several times as many sources as destinations.
+    the sums: a block has several times as many sources as destinations. Where the map makes rows narrower, it comes
+    first here, too: what is summed for each edge is then less.
     """
 
     NEGATIVE_SLOPE = 0.2
@@ -41,21 +42,23 @@ class GATConv(Convolution):
 
     def forward(self, x: Tensor, block: Block | SlotBlock) -> Tensor:
         """x (num_src, inputs) float32 or bfloat16 -> (num_dst, outputs)."""
-        source, target = self._scores(x)
+        narrows = self.lin.in_features > self.lin.out_features
+        x = self.lin(x) if narrows else x
+        source, target = self._scores(x, mapped=narrows)
         weights, own_weight = self._attention(source, target[: block.num_dst], block)
         total = neighbour_sum(x, block, weights.to(x.dtype))
         mean = torch.addcmul(total, own_weight.to(x.dtype)[:, None], x[: block.num_dst])
-        mapped: Tensor = self.lin(mean)
-        return mapped
+        return mean if narrows else self.lin(mean)
 
-    def _scores(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """What each row of x adds to a score as a source and as a destination: x (num_src, inputs) -> (num_src,) twice.
+    def _scores(self, x: Tensor, *, mapped: bool) -> tuple[Tensor, Tensor]:
+        """What each row of x adds to a score as a source and as a destination: x (num_src, width) -> (num_src,) twice.
 
         Float32. Under autocast they are rounded to bfloat16 once, and the vectors that x is multiplied with are, too.
         That is about as exact as sums over mapped rows in bfloat16, and x is read once and never widened.
         """
         with torch.autocast(x.device.type, enabled=False):  # small, and would be rounded three times
-            vectors = torch.cat([self.att_src[0], self.att_dst[0]]) @ self.lin.weight
+            vectors = torch.cat([self.att_src[0], self.att_dst[0]])
+            vectors = vectors if mapped else vectors @ self.lin.weight
         source, target = (vectors @ x.T).float()  # in this order, because the kernels need each in one piece
         return source, target
 
