@@ -9,7 +9,7 @@ import pytest
 
 from hone.compile import build_all, confined
 from hone.compile import builds as builds_module
-from hone.compile.toolchain import cpu_target
+from hone.compile.toolchain import cpu_target, toolchain_for
 from hone.core.errors import MachineError, RecordError
 from hone.core.store import Store
 from hone.machine.environment import cpu_model
@@ -254,3 +254,44 @@ def test_folders_around_the_users_files_are_not_opened(tmp_path, monkeypatch):
     assert {home / "bin", home / "lib", compiler} <= set(opened)
     assert not {home, tmp_path, Path(), Path("lib")} & set(opened)
     assert home in confined.readable(str(compiler), [tmp_path / "project"])
+
+
+def header_user(folder):
+    source = f'#include "{folder}/mine.h"\nextern "C" int found() {{ return mine(); }}\n'
+    return Solution(definition="hone/mine", language=Language.CPP, entry_point="found", source=source)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_own_code_that_was_refused_is_tried_again_once_the_machine_is_mended(tmp_path, own):
+    """What others wrote is refused for good: the source is what is wrong there."""
+    folder, store = tmp_path / "headers", Store(tmp_path / "store")
+    folder.mkdir()
+    toolchain = toolchain_for(Language.CPP).with_flags((), [folder])
+
+    def build():
+        return builds_module.build_one(header_user(folder), toolchain, store, 60.0, own=own)
+
+    if own:  # an earlier version kept it
+        builds_module.build_one(header_user(folder), toolchain, store, 60.0)
+    assert build().status is BuildStatus.REJECTED
+    (folder / "mine.h").write_text("inline int mine() { return 7; }\n")
+    mended = build()
+    assert (mended.status is BuildStatus.BUILT) == own
+    assert not own or (store.root / mended.artifact).is_file()
+    assert build() == mended
+
+
+def test_a_compiler_reads_a_folder_that_is_opened_for_it_and_no_other(tmp_path):
+    folder = tmp_path / "headers"
+    folder.mkdir()
+    (folder / "mine.h").write_text("inline int mine() { return 7; }\n")
+    opened, closed = (
+        builds_module.build_one(
+            header_user(folder), toolchain_for(Language.CPP).with_flags((), folders), Store(tmp_path / name), 60.0
+        )
+        for name, folders in (("opened", [folder]), ("closed", []))
+    )
+    assert opened.status is BuildStatus.BUILT
+    if not has_landlock():
+        pytest.skip("this machine's kernel has no Landlock")
+    assert closed.status is BuildStatus.REJECTED

@@ -77,10 +77,12 @@ def build_one(
     reference: str = "",
     gpu: GPU | None = None,
     extensions: bool = True,
+    own: bool = False,
 ) -> Build:
     """Build one solution, or take it from the store; `toolchain` is absent for interpreted languages.
 
     `reference` is the problem's source, whose `get_init_inputs` shows which extensions a Python constructor builds.
+    `own`: the source is Hone's, and if it is refused, something is missing on this machine. It is tried again then.
     """
     if toolchain is None:
         parsed = parse(solution)
@@ -93,7 +95,9 @@ def build_one(
     source = solution.source + (CUDA_EPILOGUE if solution.language is Language.CUDA else "")
     key = digest([source, toolchain.command, toolchain.suffix, toolchain.version, toolchain.target])
     known = store.build(key)
-    if known is not None:
+    if known is not None and own and known.artifact is None:
+        store.forget_build(key)
+    elif known is not None:
         return known.model_copy(update={"solution": solution.id})
     with scratch_folder() as scratch:
         compiled = compile_source(source, toolchain, Path(scratch), timeout_s)
@@ -111,7 +115,8 @@ def build_one(
         if compiled.timed_out:  # says as much about this machine's load as about the source: tried again next time
             log = f"the compiler took over {timeout_s:g} s\n{compiled.log}"
             return build.model_copy(update={"status": BuildStatus.TIMEOUT, "artifact": None, "log": log[:20_000]})
-        store.keep_build(key, build, compiled.artifact)
+        if build.artifact is not None or not own:
+            store.keep_build(key, build, compiled.artifact)
         return build
 
 

@@ -96,7 +96,7 @@ def check_machine(breakdown: str, toolchain: Toolchain, scratch: Path, timeout_s
 def _compile(source: str, toolchain: Toolchain, scratch: Path, timeout_s: float) -> Compiled:
     write_source(scratch / f"solution{toolchain.suffix}", source)
     command = [*toolchain.command, f"solution{toolchain.suffix}", "-o", "kernel.so"]
-    return run_compiler(command, scratch / "kernel.so", timeout_s)
+    return run_compiler(command, scratch / "kernel.so", timeout_s, toolchain.opened)
 
 
 def write_source(path: Path, source: str) -> None:

@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,13 +39,18 @@ class Toolchain:
     """Why there is no such compiler, and what to do about it; empty when it was found."""
     program: tuple[str, ...] = ()
     """The compiler without flags."""
+    opened: tuple[Path, ...] = ()
+    """Folders that it may read beside the system's (`hone.compile.confined`)."""
 
-    def with_flags(self, flags: Sequence[str]) -> Toolchain:
-        """The same compiler with further flags; a language standard among them takes the place of the usual one."""
+    def with_flags(self, flags: Sequence[str], opened: Iterable[Path] = ()) -> Toolchain:
+        """The same compiler with further flags; a language standard among them takes the place of the usual one.
+
+        `opened`: folders that it may read, too.
+        """
         command = self.command
         if any(flag.startswith("-std=") for flag in flags):
             command = tuple(word for word in command if not word.startswith("-std="))
-        return replace(self, command=(*command, *flags))
+        return replace(self, command=(*command, *flags), opened=(*self.opened, *opened))
 
 
 @functools.cache

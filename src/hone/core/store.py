@@ -115,6 +115,11 @@ class Store:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
+    def forget_build(self, key: str) -> None:
+        """Remove what is kept under a key."""
+        with disk_errors(self._build_folder(key)):
+            shutil.rmtree(self._build_folder(key), ignore_errors=True)
+
     def _move(self, key: str, folder: Path, final: Path) -> None:
         """Rename into place; an entry of another process stays unless it is damaged."""
         with warnings.catch_warnings():

@@ -52,23 +52,30 @@ def build_hook(store: Path) -> Path:
     solution = Solution(
         definition="hone/wholegraph", language=Language.CPP, entry_point=f"PyInit_{MODULE}", source=source
     )
-    build = build_one(solution, toolchain_for(Language.CPP).with_flags(_flags()), Store(store), TIMEOUT_S)
+    includes, libraries = _folders()
+    toolchain = toolchain_for(Language.CPP).with_flags(_flags(includes, libraries), [*includes, *libraries])
+    build = build_one(solution, toolchain, Store(store), TIMEOUT_S, own=True)
     if build.artifact is None:
         remedy = "install g++ and the CUDA toolkit that PyTorch was built for"
         raise MachineError(f"WholeGraph's hook does not compile: {build.log[:2000]}", where=str(HOOK), remedy=remedy)
     return store / build.artifact
 
 
-def _flags() -> tuple[str, ...]:
+def _folders() -> tuple[list[Path], list[Path]]:
+    """Of headers and of libraries, PyTorch's and WholeGraph's; they may lie anywhere that Python finds packages."""
     here = installed_torch(toolchain_for(Language.CUDA))
     headers = find_spec("libwholegraph")
     places = list(headers.submodule_search_locations or ()) if headers else []
-    folders = [*here.include_folders, *(Path(place) / "include" for place in places)]
+    return [*here.include_folders, *(Path(place) / "include" for place in places)], [*here.library_folders]
+
+
+def _flags(includes: list[Path], libraries: list[Path]) -> tuple[str, ...]:
+    here = installed_torch(toolchain_for(Language.CUDA))
     return (
         f"-std=c++{here.std}",
         f"-DHONE_BUILT_FOR={here.version}",  # unused: another PyTorch has other objects in the store
-        *(f"-isystem{folder}" for folder in folders),
-        *(f"-L{folder}" for folder in here.library_folders),
+        *(f"-isystem{folder}" for folder in includes),
+        *(f"-L{folder}" for folder in libraries),
         *("-Wl,--no-as-needed", "-lc10", "-ltorch_cpu", "-ltorch_python"),
     )
 

@@ -24,7 +24,7 @@ def build_device_library(store: Path) -> Path:
     solution = Solution(
         definition=NAME, language=Language.CUDA, entry_point="hone_begin_batch", source=whole_source(MAIN)
     )
-    build = build_one(solution, toolchain_for(Language.CUDA), Store(store), TIMEOUT_S)
+    build = build_one(solution, toolchain_for(Language.CUDA), Store(store), TIMEOUT_S, own=True)
     if build.artifact is None:
         remedy = "install the CUDA toolkit, 12.0 or newer, or set NVCC"
         raise MachineError(f"the device system does not compile: {build.log[:2000]}", where=str(MAIN), remedy=remedy)

@@ -37,7 +37,7 @@ def sampler_build(store: Path, *, study: bool = False) -> Build:
         definition=NAME, language=Language.CPP, entry_point="hone_sampler_open", source=whole_source(SOURCES / MAIN)
     )
     toolchain = toolchain_for(Language.CPP).with_flags((*FLAGS, STUDY) if study else FLAGS)
-    build = build_one(solution, toolchain, Store(store), TIMEOUT_S)
+    build = build_one(solution, toolchain, Store(store), TIMEOUT_S, own=True)
     if build.artifact is None:
         remedy = "use g++ 11 or newer (variable CXX) on Linux"
         raise MachineError(f"the sampler does not compile: {build.log[:2000]}", where=str(SOURCES), remedy=remedy)
