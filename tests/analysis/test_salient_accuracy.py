@@ -8,7 +8,7 @@ from hone.analysis.salient_accuracy import FULL, MEAN
 from hone.records import DegreeFigures
 from hone.tables.registry import TABLES
 
-from .tables import read_table, rows_of
+from .tables import frame_of, read_table, rows_of
 from .test_salient_tables import row_of
 from .trainings import Trainings, graph
 
@@ -120,6 +120,19 @@ def test_invariants_on_a_large_set(tables):
             assert means["accuracy_std"].iloc[0] == pytest.approx(seeds["accuracy"].std())
     models = read_table("salient_models", tables)
     assert models[models["mode"] == "sampled"]["difference_points"].tolist() == pytest.approx([-0.2] * 24)
+
+
+def test_pages_show_means_and_say_of_which_training_and_system():
+    made = Trainings()
+    for seed in (0, 1):
+        for system, right in (("pipelined", 900), ("device", 920)):
+            made.infer(made.train(system, 1.0, seed=seed), f5_5=right - 10, full=right + seed)
+    pages = {"salient_models": "{}", "salient_inference": "ladder: {}"}
+    for name, form in pages.items():
+        frame, table = frame_of(name, made.run()), TABLES[name]
+        page = table.layout(frame)[list(table.shown)]
+        assert page["system"].drop_duplicates().tolist() == [form.format(of) for of in ("pipelined", "device")]
+        assert len(page) == len(frame) / 3
 
 
 def of_degrees(low_right, high_right):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hone.analysis.salient_accuracy import FULL, MEAN, Accuracies, accuracies, provenance_of, published_of
 from hone.config.models import FAMILIES
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
+from hone.tables.salient_models import over_all_seeds
 from hone.tables.table import Figure, RunTable
 from hone.tables.words import is_known
 
@@ -83,20 +84,30 @@ def figure(table: pd.DataFrame) -> Drawn:
     return inference_figure(table)
 
 
+def layout(table: Any) -> Any:
+    """The rows over all seeds, with the training's name beside its system."""
+    shown = over_all_seeds(table)
+    return shown.assign(system=shown["training"].fillna("") + ": " + shown["system"].fillna(""))
+
+
 TABLE = RunTable(
     name="salient_inference",
     title="Accuracy by the fan-out of inference",
-    caption="Accuracy of trained models by the fan-out of inference, beside inference with all neighbours.",
+    caption=(
+        "Accuracy of trained models by the fan-out of inference, beside inference with all neighbours: "
+        "means over all seeds."
+    ),
     category="SALIENT",
     row=Row,
     rows=rows,
     finding=finding,
+    layout=layout,
     shown={
         "dataset": "Dataset",
         "model": "Model",
-        "fanout": "Fan-out",
-        "seed": "Seed",
+        "system": "Training: system",
         "split": "Nodes",
+        "fanout": "Fan-out",
         "accuracy": "Accuracy",
         "difference_points": "Points over full",
         "published": "Published accuracy",
