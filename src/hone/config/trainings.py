@@ -131,8 +131,7 @@ class Training(Overrides):
     captured: bool = False
     """Of systems that prepare batches on a CPU, and of `pyg_gpu` and `wholegraph` with `convolutions: torch`, on one
     GPU: a step is one launch of a CUDA graph, on a batch that is filled up to a fixed size. The host then asks for a
-    few copies instead of some hundred operators. For models without batch normalisation. Its accuracy on a GPU is not
-    measured yet."""
+    few copies instead of some hundred operators. For models without batch normalisation."""
     convolutions: Convolutions = "pyg"
     """Of `pyg_gpu` and `wholegraph`: PyTorch Geometric's layers, or with `torch`, for `sage`, PyTorch's own operators,
     of which a step asks the host for fewer. Hosts are what such steps wait for."""
