@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from hone.analysis.metrics import log_mean_interval
@@ -131,6 +132,10 @@ def test_strategies_stand_side_by_side():
     assert [axis.get_xlabel() for axis in figure.axes] == ["evaluations", "answers of models"]
     labels = {text for axis in figure.axes for text in axis.get_legend_handles_labels()[1]}
     assert len(labels) == 3 + 1, "a line each, and the ring of what the judge says"
+    assert not [label for label in labels if "multi" in label or "wide" in label], "one experiment of each strategy"
+    twice = pd.concat([table, table[table["strategy"] == "linear"].assign(experiment="another")])
+    told = {text for axis in budget_figure(twice).axes for text in axis.get_legend_handles_labels()[1]}
+    assert {text.split(" (")[0] for text in told if "another" in text} == {"linear"} and len(told) == 4 + 1
     alone = budget_figure(table[table["strategy"] == "tuned"])
     assert [axis.get_xlabel() for axis in alone.axes] == ["evaluations"], "nobody was asked"
     said = TABLES["search_budget"].finding(TABLES["search_budget"].rows(run))

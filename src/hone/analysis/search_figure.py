@@ -25,7 +25,7 @@ def budget_figure(table: pd.DataFrame) -> Figure:
     if table.empty:
         raise NothingToShow("no search has found a kernel that is right")
     operators = distinct(table["operator"])
-    table = table.assign(line=table["strategy"] + " (" + table["experiment"] + ", " + table["model"] + ")")
+    table = table.assign(line=_lines(table))
     colour = colours(distinct(table["line"]))
     panels = AXES if (table["answers"] > 0).any() else {"evaluations": AXES["evaluations"]}
     figure, axes = grid(len(operators), len(panels))
@@ -44,6 +44,14 @@ def budget_figure(table: pd.DataFrame) -> Figure:
         axes[0][0].plot([], [], color="#444444", label="judged on all workloads that are not held out", **RING)
     legend_below(figure, axes)
     return figure
+
+
+def _lines(table: pd.DataFrame) -> pd.Series[str]:
+    """Strategy and model of each row; the experiment, too, where one operator has several of them."""
+    short = table["strategy"] + " (" + table["model"] + ")"
+    if table.groupby([table["operator"], short])["experiment"].nunique().max() == 1:
+        return short
+    return table["strategy"] + " (" + table["experiment"] + ", " + table["model"] + ")"
 
 
 def _line(axis: Axes, rows: pd.DataFrame, column: str, label: str, colour: str) -> None:
