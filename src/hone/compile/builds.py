@@ -95,9 +95,7 @@ def build_one(
     source = solution.source + (CUDA_EPILOGUE if solution.language is Language.CUDA else "")
     key = digest([source, toolchain.command, toolchain.suffix, toolchain.version, toolchain.target])
     known = store.build(key)
-    if known is not None and own and known.artifact is None:
-        store.forget_build(key)
-    elif known is not None:
+    if known is not None and (known.artifact is not None or not own):
         return known.model_copy(update={"solution": solution.id})
     with scratch_folder() as scratch:
         compiled = compile_source(source, toolchain, Path(scratch), timeout_s)

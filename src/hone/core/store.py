@@ -115,25 +115,21 @@ class Store:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def forget_build(self, key: str) -> None:
-        """Remove what is kept under a key."""
-        with disk_errors(self._build_folder(key)):
-            shutil.rmtree(self._build_folder(key), ignore_errors=True)
-
     def _move(self, key: str, folder: Path, final: Path) -> None:
-        """Rename into place; an entry of another process stays unless it is damaged."""
+        """Rename into place; an entry of another process stays, unless it is damaged or a refusal of what was built."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if self.build(key) is not None:
-                return
+            standing = self.build(key)
+        if standing is not None and (standing.artifact is not None or not (folder / ARTIFACT).exists()):
+            return
         if final.exists():
-            damaged = Path(tempfile.mkdtemp(dir=final.parent, prefix=f".{key[:8]}.damaged."))
+            replaced = Path(tempfile.mkdtemp(dir=final.parent, prefix=f".{key[:8]}.replaced."))
             try:
-                final.rename(damaged / "entry")
+                final.rename(replaced / "entry")
             except FileNotFoundError:
                 pass  # another process moved it away first
             finally:
-                shutil.rmtree(damaged, ignore_errors=True)
+                shutil.rmtree(replaced, ignore_errors=True)
         try:
             folder.rename(final)
         except OSError:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 
+LEAKY_SLOPE = 0.01
+"""Of leaky ReLU below zero; PyTorch's own."""
+
+
 class Dropping(Protocol):
     """Dropout that brings its own random numbers."""
 
@@ -91,7 +95,7 @@ def activated(x: Tensor, norm: BatchNorm, skip: Tensor, p: float, generator: Gen
     """x (rows, d) -> dropout(leaky ReLU(norm(x))) + skip, of the same shape; a padding may do it in one pass."""
     if norm.training and norm.padding is not None and generator is not None:
         return norm.padding.activated(x, norm, skip, p, generator)
-    return dropout(F.leaky_relu(norm(x)), p, generator) + skip
+    return dropout(F.leaky_relu(norm(x), LEAKY_SLOPE), p, generator) + skip
 
 
 class Convolution(nn.Module):

@@ -2,6 +2,7 @@
 
 import itertools
 import statistics
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from hone.config.models import FAMILIES, HyperParameters
+from hone.gnn.device import padded
 from hone.gnn.device.autograd_pass import AutogradPass, ModelWeights
 from hone.gnn.device.kernel_work import BatchCounts
 from hone.gnn.device.loop import DeviceLoop, measured_room
@@ -118,6 +120,7 @@ def test_in_bfloat16_it_is_as_far_from_float32_as_the_other_systems(kernels, dev
         (loss, gradient), (wanted, theirs, _), (_, exact, _) = made.step(), made.ordinary(), made.ordinary("float32")
         assert loss == pytest.approx(wanted, rel=0.01)
         errors.append((off(gradient, exact), off(theirs, exact)))
+    assert statistics.median(mine / theirs for mine, theirs in errors) < 1.3, "batch by batch"
     ours, others = (statistics.quantiles(error, n=4)[0] for error in zip(*errors, strict=True))
     assert ours < 2 * others < 0.3
 
@@ -260,11 +263,14 @@ class Held(TorchDispatchMode):
         return result
 
 
+@pytest.mark.parametrize(("width", "hidden", "least"), [(32, 64, 1 / 3), (64, 16, 1 / 10)])
 @pytest.mark.parametrize("name", MODELS)
-def test_a_step_holds_no_more_than_memory_is_kept_for(kernels, device, small_graph, name, monkeypatch):
-    """In float32, which needs most, of widths as they are published: twice as many hidden numbers as features."""
-    nodes, degree, width, generator = 3000, 4, 32, torch.Generator().manual_seed(0)
-    monkeypatch.setattr(f"{__name__}.HIDDEN", 2 * width)
+def test_a_step_holds_no_more_than_memory_is_kept_for(
+    kernels, device, small_graph, name, width, hidden, least, monkeypatch
+):
+    """In float32, which needs most, of widths as they are published, twice as many hidden numbers as features."""
+    nodes, degree, generator = 3000, 4, torch.Generator().manual_seed(0)
+    monkeypatch.setattr(f"{__name__}.HIDDEN", hidden)
     indices = torch.randint(0, nodes, (nodes * degree,), generator=generator).int()
     features = torch.randn(nodes, width, generator=generator).bfloat16()
     arrays = torch.arange(0, len(indices) + 1, degree), indices, features, torch.arange(nodes) % CLASSES
@@ -273,7 +279,7 @@ def test_a_step_holds_no_more_than_memory_is_kept_for(kernels, device, small_gra
     with Held() as held:
         made.step()
     kept = room_bytes(name, HIDDEN, info, BATCH, FANOUTS, batches=0)
-    assert kept / 3 < held.most < kept
+    assert least * kept < held.most < kept
 
 
 # ------------------------------------------------------------------------------------------------------- dropout
@@ -301,7 +307,8 @@ def test_a_sum_behind_dropout_is_that_of_the_matrix_behind_dropout(kernels, devi
     keys = torch.tensor([77], device=device_graph.labels.device)
     x = torch.randn(block.num_src, width, generator=torch.Generator().manual_seed(1)).to(keys.device, precision)
     x.requires_grad_()
-    of_sum, of_rows = (torch.randn(block.num_dst, width).to(x) for _ in range(2))
+    draw = torch.Generator().manual_seed(2)
+    of_sum, of_rows = (torch.randn(block.num_dst, width, generator=draw).to(x) for _ in range(2))
     of_sum[block.count :], of_rows[block.count :] = 0, 0
     together = block.sum_of_dropped(x, 0.25, HashDropout(keys, kernels))
     apart = block.neighbour_sum(HashDropout(keys, kernels)(x, 0.25), None), x[: block.num_dst]
@@ -338,7 +345,32 @@ def test_what_stands_behind_a_normalisation_is_the_same_in_one_pass(kernels, dev
         found.append((out.detach(), *torch.autograd.grad(out, leaves, upstream)))
     exact = 1e-5 if precision == torch.float32 else 0.02
     assert all(off(mine, theirs) < exact for mine, theirs in zip(*found, strict=True))
-    assert torch.allclose(norms[0].running_var, norms[1].running_var)
+    for name, kept in norms[0].named_buffers():
+        assert torch.allclose(kept.double(), norms[1].get_buffer(name).double()), name
+
+
+@pytest.mark.parametrize("parts", [1, 5, 33])
+@pytest.mark.parametrize("name", ["gin", "sage_ri"])
+def test_a_batch_has_more_rows_than_there_are_parts(kernels, device_graph, name, parts, monkeypatch):
+    monkeypatch.setattr(padded, "PARTS", parts)
+    assert_ordinary(Made(kernels, device_graph, name))
+
+
+def test_a_matrix_is_so_large_that_a_thread_has_several_of_its_rows(kernels, device):
+    """A GPU is busy with 2^18 threads, of eight columns each."""
+    rows, width = 2100, 1024
+    draw = torch.Generator().manual_seed(0)
+    x, upstream = (torch.randn(rows, width, generator=draw).to(device) for _ in range(2))
+    block = SimpleNamespace(count=torch.tensor([rows], dtype=torch.int32, device=device), library=kernels)
+    found = []
+    for norm in (BatchNorm(width).to(device) for _ in range(2)):
+        leaf = x.clone().requires_grad_()
+        if not found:
+            out = padded._BatchNorm.apply(leaf, norm.weight, norm.bias, None, norm, block, padded.NONE)
+        else:
+            out = norm(leaf)
+        found.append((out.detach(), *torch.autograd.grad(out, [leaf, norm.weight, norm.bias], upstream)))
+    assert all(off(mine, theirs) < 1e-5 for mine, theirs in zip(*found, strict=True))
 
 
 # ---------------------------------------------------------------------------------------- epochs and whole trainings

@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hone.gnn.device.native import ActivationView, ColumnsView, DropoutView, RunningView, address
+from hone.gnn.layers import LEAKY_SLOPE, BatchNorm
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from hone.gnn.device.memory import BatchRoom
     from hone.gnn.device.native import Library
-    from hone.gnn.layers import BatchNorm
 
 PARTS = 2048
 """Partial sums over the rows of a matrix at most: enough threads for a GPU."""
-LEAKY_SLOPE = 0.01
-"""PyTorch's own."""
 NONE = ActivationView(DropoutView(None, 0.0, 0), 0, 1.0)
 """Normalising alone."""
 

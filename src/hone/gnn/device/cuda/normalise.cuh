@@ -66,8 +66,9 @@ __device__ inline float of_lanes(float (&shared)[kLanes][kColumns + 1], float va
 // What to normalise with, by the moments of all parts: `mean` and `scale` (width), 1 / sqrt(variance + epsilon), and
 // `several`, 1 or 0: whether they are the rows' own, which are then taken into the running statistics. One row or none
 // has none of its own.
-__global__ void join_moments(const int32_t* count, const float* means, const float* squares, int parts, int width,
-                             float epsilon, Running running, float* mean, float* scale, float* several) {
+__global__ void __launch_bounds__(kColumns* kLanes)
+    join_moments(const int32_t* count, const float* means, const float* squares, int parts, int width, float epsilon,
+                 Running running, float* mean, float* scale, float* several) {
   __shared__ float shared[kLanes][kColumns + 1];
   const int column = blockIdx.x * kColumns + threadIdx.x % kColumns, first = threadIdx.x / kColumns;
   const int32_t rows = *count;

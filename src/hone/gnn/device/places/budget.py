@@ -26,7 +26,7 @@ MAPS = 3
 PASSES = 2
 """Through a model that memory is kept for: those of both groups, each captured by itself; or one that needs more."""
 KEPT_STATES = 12
-"""Float32 matrices of (destinations, hidden) that a step by autograd keeps or makes at most, layers and all."""
+"""Float32 matrices of (destinations, hidden or features) that a step by autograd keeps or makes at most."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def room_bytes(
     room = Room.largest(batch_size, fanouts, info.num_nodes, numbered=numbered)
     rows = room.nodes[-1]
     if numbered:  # all nodes' features, which the first layer makes something of
-        kept = rows * 8 * width + room.nodes[-2] * KEPT_STATES * 4 * hidden
+        kept = rows * 8 * width + room.nodes[-2] * KEPT_STATES * 4 * max(hidden, width)
         return batches * (rows * (2 * width + 4) + 16 * room.slots) + passes * kept
     # The first layer's input and the last hop's neighbours; numbers, map, readers and ranks of the other slots.
     batch = rows * (4 * width + 4 * fanouts[-1]) + 16 * room.slots
