@@ -2,7 +2,6 @@
 
 import ctypes
 import re
-import subprocess
 
 import pytest
 import torch
@@ -19,35 +18,13 @@ from hone.tunables import evaluate
 from hone.tuning.search import GENERATION, Plan
 from tests.graph_ops import ROOT, Calls
 
-FOLDER = ROOT / "resources/kernels/tuned_h200"
-FILES = {path.name.partition("_")[2].removesuffix(".cu"): path for path in sorted(FOLDER.glob("*.cu"))}
-EMULATOR = ROOT / "tests/gnn/device/emulator"
-LAUNCH = re.compile(r"^( *)(\S.*)<<<(\w+), (\w+), 0, stream>>>\(", re.MULTILINE)
+from .conftest import FILES
+
 STATES = {"count": 77, "room": 203, "sizes": 2, "keys": 1, "fanout": 12}
 WIDTHS = [{"width": width, "both": 2 * width} for width in (16, 40, 6)]
 """Several sources to a block, lanes left over, and rows that no load of 16 bytes reads."""
 POINTS = (0, pytest.param(-1, marks=pytest.mark.slow))
 """The first values, and the last."""
-
-
-@pytest.fixture(scope="session")
-def emulated(tmp_path_factory):
-    """A kernel's title and the number of its choice of values -> its shared object, compiled for the emulator."""
-    known = {}
-
-    def get(title, number=0):
-        if (title, number) not in known:
-            space = tunable_of(FILES[title])
-            source = tmp_path_factory.mktemp("emulated") / f"{title}.cu"
-            text, launches = LAUNCH.subn(r"\1emulator::launch(\2, \3, \4)(", space.at(space.points[number]))
-            assert launches == text.count("emulator::launch") > 0 and "<<<" not in text
-            source.write_text(text)
-            known[title, number] = source.with_suffix(".so")
-            flags = ["-std=c++17", "-O1", "-Wno-unknown-pragmas", "-shared", "-fPIC", "-x", "c++"]
-            subprocess.run(["g++", *flags, "-I", EMULATOR, "-o", known[title, number], source], check=True)
-        return known[title, number]
-
-    return get
 
 
 def settings():
