@@ -222,13 +222,17 @@ T atomicExch(T* place, T value) {
   return before;
 }
 
-// Loads and stores of what is not needed again.
+// Loads and stores of what is not needed again, or not changed.
 template <class T>
 T __ldcs(const T* place) {
   return *place;
 }
 template <class T>
 T __ldcg(const T* place) {
+  return *place;
+}
+template <class T>
+T __ldg(const T* place) {
   return *place;
 }
 template <class T>
@@ -240,6 +244,7 @@ inline uint32_t __umulhi(uint32_t x, uint32_t y) { return static_cast<uint32_t>(
 inline float __fdividef(float x, float y) { return x / y; }
 inline float __fdiv_rn(float x, float y) { return x / y; }
 inline float __expf(float x) { return std::exp(x); }
+inline float __log2f(float x) { return std::log2(x); }
 inline uint32_t max(uint32_t x, uint32_t y) { return std::max(x, y); }
 inline uint32_t __vmaxu2(uint32_t x, uint32_t y) {
   return std::max(x & 0xFFFFu, y & 0xFFFFu) | std::max(x & 0xFFFF0000u, y & 0xFFFF0000u);
