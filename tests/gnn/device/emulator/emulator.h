@@ -52,6 +52,9 @@ struct dim3 {
 struct uint2 {
   uint32_t x, y;
 };
+struct int2 {
+  int x, y;
+};
 struct uint4 {
   uint32_t x, y, z, w;
 };
@@ -250,6 +253,7 @@ inline uint32_t __vmaxu2(uint32_t x, uint32_t y) {
   return std::max(x & 0xFFFFu, y & 0xFFFFu) | std::max(x & 0xFFFF0000u, y & 0xFFFF0000u);
 }
 
+inline int2 make_int2(int x, int y) { return {x, y}; }
 inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return {x, y, z, w}; }
 inline float2 make_float2(float x, float y) { return {x, y}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
