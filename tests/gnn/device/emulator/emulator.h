@@ -243,12 +243,17 @@ void __stcs(T* place, T value) {
   *place = value;
 }
 
+inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t bits) {
+  return static_cast<uint32_t>((static_cast<uint64_t>(high) << 32 | low) >> bits % 32);
+}
 inline uint32_t __umulhi(uint32_t x, uint32_t y) { return static_cast<uint32_t>(static_cast<uint64_t>(x) * y >> 32); }
 inline float __fdividef(float x, float y) { return x / y; }
 inline float __fdiv_rn(float x, float y) { return x / y; }
 inline float __expf(float x) { return std::exp(x); }
 inline float __log2f(float x) { return std::log2(x); }
+inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 inline uint32_t max(uint32_t x, uint32_t y) { return std::max(x, y); }
+inline uint32_t min(uint32_t x, uint32_t y) { return std::min(x, y); }
 inline uint32_t __vmaxu2(uint32_t x, uint32_t y) {
   return std::max(x & 0xFFFFu, y & 0xFFFFu) | std::max(x & 0xFFFF0000u, y & 0xFFFF0000u);
 }
