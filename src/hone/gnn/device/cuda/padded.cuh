@@ -123,6 +123,19 @@ __global__ void sum_of_neighbours(Hop hop, Matrix<const T> x, const T* weights, 
   out.write(row, column, sums);
 }
 
+// Adds, for all slots that read a source, weights[slot] * gradient[row of the slot]; without weights: gradient[row].
+template <class T>
+__device__ inline void add_readers(float (&sums)[8], const Hop& hop, const int32_t* offsets, const int32_t* readers,
+                                   int64_t source, int column, const Matrix<const T>& gradient, const T* weights) {
+  const int32_t end = offsets[source + 1];
+#pragma unroll 4
+  for (int32_t at = offsets[source]; at < end; ++at) {
+    const uint32_t slot = static_cast<uint32_t>(readers[at]);
+    const uint32_t row = slot / static_cast<uint32_t>(hop.fanout);
+    gradient.add_to(sums, row, column, weights ? number(weights[slot]) : 1.0f);
+  }
+}
+
 // Its backward by x: out[source] = sum over the slots that read it of weights[slot] * gradient[row of the slot].
 template <class T>
 __global__ void sum_of_readers(Hop hop, const int32_t* offsets, const int32_t* readers, Matrix<const T> gradient,
@@ -131,13 +144,7 @@ __global__ void sum_of_readers(Hop hop, const int32_t* offsets, const int32_t* r
   if (source >= hop.max_src) return;
   float sums[8] = {};
   if (source < hop.sizes[hop.index + 1]) {
-    const int32_t end = offsets[source + 1];
-#pragma unroll 4
-    for (int32_t at = offsets[source]; at < end; ++at) {
-      const uint32_t slot = static_cast<uint32_t>(readers[at]);
-      const uint32_t row = slot / static_cast<uint32_t>(hop.fanout);
-      gradient.add_to(sums, row, column, weights ? number(weights[slot]) : 1.0f);
-    }
+    add_readers(sums, hop, offsets, readers, source, column, gradient, weights);
   }
   out.write(source, column, sums);
 }
@@ -174,12 +181,7 @@ __global__ void gradient_of_dropped(Hop hop, const int32_t* offsets, const int32
   if (source >= hop.max_src) return;
   float sums[8] = {};
   if (source < hop.sizes[hop.index + 1]) {
-    const int32_t end = offsets[source + 1];
-#pragma unroll 4
-    for (int32_t at = offsets[source]; at < end; ++at) {
-      const uint32_t row = static_cast<uint32_t>(readers[at]) / static_cast<uint32_t>(hop.fanout);
-      gradient.add_to(sums, row, column, 1.0f);
-    }
+    add_readers<T>(sums, hop, offsets, readers, source, column, gradient, nullptr);
     uint64_t bits[2];
     dropout_bits(dropout_start(key_of(dropout, site), column), source, bits);
 #pragma unroll
