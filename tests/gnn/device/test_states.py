@@ -49,6 +49,7 @@ class Made:
         self._hop = HopView(fanout, 0, 0, max_rows, max_sources, address(slots), address(degrees), address(sizes))
         self._key = torch.tensor([KEY], device=self.device)
         self._dropout = DropoutView(address(self._key), self.scale, round(self.share * 65536))
+        self.notes = torch.full((max_sources, self.width // 8), 0xAA, dtype=torch.uint8, device=self.device)
 
     @staticmethod
     def _random(rows, width, room, generator):
@@ -71,21 +72,24 @@ class Made:
         matrix.index_put_((row, self.neighbours[self._there].long()), ones, accumulate=True)
         return matrix / self.degrees.clamp(min=1)[:, None]
 
-    def mean(self, kernels):
+    def mean(self, kernels, *, noting=False):
         out = torch.full((self.room[0], 2 * self.width), 77.0, dtype=torch.bfloat16, device=self.device)
         states = self.exact.to(self.device)
-        kernels.call("mean_of_states", self._hop, states, self.width, self._dropout, out)
+        notes = self.notes if noting else None
+        kernels.call("mean_of_states", self._hop, states, self.width, self._dropout, notes, out)
         return out.cpu()
 
     def expected_mean(self):
         states = self.exact[: self.sources].double() * self.factors()
         return torch.cat([self.mixing() @ states, states[: self.rows]], 1)
 
-    def gradient(self, kernels, *, in_place):
+    def gradient(self, kernels, *, in_place, noted=False):
         states, given = self.exact.clone().to(self.device), self.given.to(self.device)
         out = states if in_place else torch.full_like(states, 77.0)
+        notes = self.notes if noted else None
         kernels.call(
-            "gradient_of_states", self._hop, self._offsets, self._readers, given, states, self.width, self._dropout, out
+            "gradient_of_states", self._hop, self._offsets, self._readers, given, states, notes, self.width,
+            self._dropout, out,
         )  # fmt: skip
         return out.cpu()
 
@@ -118,6 +122,7 @@ def check_mean(made, kernels):
     found, expected = made.mean(kernels), made.expected_mean()
     assert torch.allclose(found[: made.rows].double(), expected, rtol=2**-8, atol=1e-6)
     assert not found[made.rows :].any()
+    assert same(made.mean(kernels, noting=True), found)
 
 
 def check_gradient(made, kernels):
@@ -126,6 +131,21 @@ def check_gradient(made, kernels):
     assert not found[made.sources :].any()
     assert same(made.gradient(kernels, in_place=True), found)
     assert same(made.gradient(kernels, in_place=True), found)
+    check_notes(made, kernels, found)
+
+
+def check_notes(made, kernels, expected):
+    """With the mean's notes the gradient is the same to the bit, and does not read what was in the states."""
+    made.mean(kernels, noting=True)
+    given, made.exact = made.exact, torch.full_like(made.exact, float("nan"))
+    assert same(made.gradient(kernels, in_place=True, noted=True), expected)
+    made.exact = given
+    if made.drops:
+        read = torch.unique(made.neighbours[made._there]).long().tolist()
+        seen = [*range(made.rows), *(source for source in read if source >= made.rows)]
+        bits = made.notes.cpu()[seen, :, None].int() >> torch.arange(8) & 1
+        order = torch.tensor([0, 4, 1, 5, 2, 6, 3, 7])  # a word's first element has a bit of the lower four
+        assert torch.equal(bits[:, :, order].flatten(1).bool(), (made.factors() > 0)[seen])
 
 
 @pytest.mark.parametrize("width", [*WIDTHS, 1032, 2064])

@@ -34,9 +34,10 @@ GROUPS = range(6, 13)
 processes wait for the slowest of them."""
 AHEAD = 2
 """Groups that there is room for: one is trained, the next is sampled."""
-SAMPLING, STEP, REST = -2, -1, 0
-"""Streams' priorities, the first goes first. Sampling is a chain of short kernels that leave most of the GPU to others;
-gathering features, and gradients that only a step's end waits for, take what is left."""
+STEP, SAMPLING, ASIDE, GATHERING = -3, -2, -1, 0
+"""Streams' priorities, the first goes first. A step is the longest chain. Sampling is one of short kernels that leave
+most of the GPU to others. Gradients that only a step's end waits for come before gathering features, which has time
+until the next step and would otherwise hold them up: together they took 244 us a batch on an H200, 35 of them idle."""
 
 
 class Group:
@@ -69,7 +70,7 @@ class DeviceLoop:
         ]
         self._largest: tuple[DeviceSampler, BatchRoom, Pass] | None = None
         self._side = stream_on(self._device, SAMPLING)
-        self._aside, self._gathering = (Aside(stream_on(self._device, REST)) for _ in range(2))
+        self._aside, self._gathering = (Aside(stream_on(self._device, it)) for it in (ASIDE, GATHERING))
         self.overflows = 0
         """Batches so far that did not fit into their room."""
         self._watch: Unwatched = Unwatched()

@@ -29,6 +29,8 @@ class Operators:
 
     in_place = True
     """Whether `gradient_of_states` may be given one matrix as states and as gradient."""
+    noting = True
+    """Whether `mean_of_states` notes what passes ReLU and dropout, so that `gradient_of_states` reads no states."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -50,19 +52,28 @@ class Operators:
         else:
             self._library.call("mean_of_spread_features", hop, batch.nodes, features.view, is_half, width, out)
 
-    def mean_of_states(self, batch: BatchRoom, layer: int, share: float, states: Tensor, out: Tensor) -> None:
-        """A later layer's input; states (sources, width) -> out (rows, 2 * width). `share` is dropped."""
+    def mean_of_states(
+        self, batch: BatchRoom, layer: int, share: float, states: Tensor, out: Tensor, notes: Tensor | None = None
+    ) -> None:
+        """A later layer's input; states (sources, width) -> out (rows, 2 * width). `share` is dropped.
+
+        `notes` (sources, width / 8) uint8, where operators are `noting`: a bit for each element that passes.
+        """
         dropout = batch.dropout(layer - 1, share)
-        self._library.call("mean_of_states", hop_of(batch, layer).view, states, states.shape[1], dropout, out)
+        self._library.call("mean_of_states", hop_of(batch, layer).view, states, states.shape[1], dropout, notes, out)
 
     def gradient_of_states(
-        self, batch: BatchRoom, layer: int, share: float, out_gradient: Tensor, states: Tensor, gradient: Tensor
-    ) -> None:
-        """Its backward: out_gradient (rows, 2 * width), states (sources, width) -> gradient (sources, width)."""
+        self, batch: BatchRoom, layer: int, share: float, out_gradient: Tensor, states: Tensor, gradient: Tensor,
+        notes: Tensor | None = None,
+    ) -> None:  # fmt: skip
+        """Its backward: out_gradient (rows, 2 * width), states (sources, width) -> gradient (sources, width).
+
+        With the `notes` of `mean_of_states` in place of what the states themselves say.
+        """
         hop, dropout = hop_of(batch, layer), batch.dropout(layer - 1, share)
         self._library.call(
-            "gradient_of_states", hop.view, hop.offsets, hop.readers, out_gradient, states, states.shape[1], dropout,
-            gradient,
+            "gradient_of_states", hop.view, hop.offsets, hop.readers, out_gradient, states, notes, states.shape[1],
+            dropout, gradient,
         )  # fmt: skip
 
 
@@ -73,7 +84,7 @@ class SelectedOperators(Operators):
     there is room for one source more than a batch can have. `SagePass` and `begin` see to it.
     """
 
-    in_place = False
+    in_place = noting = False
 
     def __init__(self, library: Library, objects: Mapping[str, str], definitions: Mapping[str, Definition]) -> None:
         """`objects`: operator -> path. Raises OperatorError when one cannot be loaded."""
@@ -112,8 +123,10 @@ class SelectedOperators(Operators):
         given = {**_rows(batch, batch.hops[-1]), "nodes": batch.nodes, "features": features, "out": out}
         return self._launch("mean_of_features", given, {"table": len(features)})
 
-    def mean_of_states(self, batch: BatchRoom, layer: int, share: float, states: Tensor, out: Tensor) -> None:
-        """As the builtin."""
+    def mean_of_states(
+        self, batch: BatchRoom, layer: int, share: float, states: Tensor, out: Tensor, notes: Tensor | None = None
+    ) -> None:
+        """As the builtin, without notes."""
         if "mean_of_states" not in self._kernels:
             return super().mean_of_states(batch, layer, share, states, out)
         hop = hop_of(batch, layer)
@@ -121,9 +134,10 @@ class SelectedOperators(Operators):
         return self._launch("mean_of_states", given, {"room": hop.sources + 1})
 
     def gradient_of_states(
-        self, batch: BatchRoom, layer: int, share: float, out_gradient: Tensor, states: Tensor, gradient: Tensor
-    ) -> None:
-        """As the builtin, but for `gradient`, which is not `states`."""
+        self, batch: BatchRoom, layer: int, share: float, out_gradient: Tensor, states: Tensor, gradient: Tensor,
+        notes: Tensor | None = None,
+    ) -> None:  # fmt: skip
+        """As the builtin, without notes, and but for `gradient`, which is not `states`."""
         if "gradient_of_states" not in self._kernels:
             return super().gradient_of_states(batch, layer, share, out_gradient, states, gradient)
         hop = hop_of(batch, layer)

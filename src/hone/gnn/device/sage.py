@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from hone.gnn.device.operators import Operators
+from hone.gnn.device.row_product import RowProduct
 from hone.gnn.device.streams import IN_TURN, Aside
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ class SagePass:
         inner = self._states[:-1] if self._operators.in_place else matrices(rows[:-1], widths[1:-1])
         self._gradients = [*inner, self._states[-1]]
         """Of the states, where they may lie in their place."""
+        self._notes: list[Tensor | None] = [None] * (self._layers - 1)
+        """Of the inner states, what of them passed in training, where operators note it."""
+        if self._operators.noting:
+            self._notes = [torch.zeros(len(it), it.shape[1] // 8, dtype=torch.uint8, device=device) for it in inner]
+        self._first_product = RowProduct(rows[0], 2 * weights.widths[0], weights.widths[1], device)
         self._losses = torch.zeros(rows[-1], device=device)
         self.total = torch.zeros(1, dtype=torch.float64, device=device)
         """Sum of the losses of the batch that has gone backward."""
@@ -62,10 +68,11 @@ class SagePass:
     def forward(self, batch: BatchRoom, *, training: bool) -> Tensor:
         """Scores (seeds' room, classes filled up to a multiple of 8) bfloat16."""
         share = self._dropout if training else 0.0
-        torch.mm(batch.first_input, self._weights.rounded[0], out=self._states[0])
+        self._first_product(batch.first_input, self._weights.rounded[0], self._states[0])
         for layer in range(1, self._layers):
             inputs = self._inputs[layer - 1]
-            self._operators.mean_of_states(batch, layer, share, self._states[layer - 1], inputs)
+            notes = self._notes[layer - 1] if training else None
+            self._operators.mean_of_states(batch, layer, share, self._states[layer - 1], inputs, notes)
             torch.mm(inputs, self._weights.rounded[layer], out=self._states[layer])
         return self._states[-1]
 
@@ -88,8 +95,9 @@ class SagePass:
                 product(self._inputs[layer - 1].T, of_states, weights.gradients[layer])
             torch.mm(of_states, weights.rounded[layer].T, out=gradient)
             self._operators.gradient_of_states(
-                batch, layer, self._dropout, gradient, self._states[layer - 1], self._gradients[layer - 1]
-            )
+                batch, layer, self._dropout, gradient, self._states[layer - 1], self._gradients[layer - 1],
+                self._notes[layer - 1],
+            )  # fmt: skip
         product(batch.first_input.T, self._gradients[0], weights.gradients[0])
 
     def _hop(self, layer: int) -> int:

@@ -132,15 +132,18 @@ class ComparedOperators(SelectedOperators):
         Operators.mean_of_features(self, batch, features, out)
         self._compare("mean_of_features", out, got)
 
-    def mean_of_states(self, batch: BatchRoom, layer: int, share: float, states: Tensor, out: Tensor) -> None:
+    def mean_of_states(
+        self, batch: BatchRoom, layer: int, share: float, states: Tensor, out: Tensor, notes: Tensor | None = None
+    ) -> None:
         """Both."""
         super().mean_of_states(batch, layer, share, states, got := _unwritten(out))
         Operators.mean_of_states(self, batch, layer, share, states, out)
         self._compare(f"mean_of_states, layer {layer + 1}, dropout {share:g}", out, got)
 
     def gradient_of_states(
-        self, batch: BatchRoom, layer: int, share: float, out_gradient: Tensor, states: Tensor, gradient: Tensor
-    ) -> None:
+        self, batch: BatchRoom, layer: int, share: float, out_gradient: Tensor, states: Tensor, gradient: Tensor,
+        notes: Tensor | None = None,
+    ) -> None:  # fmt: skip
         """Both."""
         super().gradient_of_states(batch, layer, share, out_gradient, states, got := _unwritten(gradient))
         Operators.gradient_of_states(self, batch, layer, share, out_gradient, states, gradient)

@@ -55,13 +55,16 @@ void hone_mean_of_spread_features(Hop hop, const int32_t* nodes, SpreadRows feat
        : launch_mean_of_spread_features<__nv_bfloat16>(hop, nodes, features, width, out, stream);
 }
 
-void hone_mean_of_states(Hop hop, const void* states, int width, Dropout dropout, void* out, cudaStream_t stream) {
-  launch_mean_of_states(hop, states, width, dropout, out, stream);
+// `notes`: of states' elements, which pass; none are written, or read, where it is 0.
+void hone_mean_of_states(Hop hop, const void* states, int width, Dropout dropout, uint8_t* notes, void* out,
+                         cudaStream_t stream) {
+  launch_mean_of_states(hop, states, width, dropout, out, stream, notes);
 }
 
 void hone_gradient_of_states(Hop hop, const int32_t* offsets, const int32_t* readers, const void* out_gradient,
-                             const void* states, int width, Dropout dropout, void* gradient, cudaStream_t stream) {
-  launch_gradient_of_states(hop, offsets, readers, out_gradient, states, width, dropout, gradient, stream);
+                             const void* states, const uint8_t* notes, int width, Dropout dropout, void* gradient,
+                             cudaStream_t stream) {
+  launch_gradient_of_states(hop, offsets, readers, out_gradient, states, width, dropout, gradient, stream, notes);
 }
 
 void hone_loss(const int32_t* sizes, const int32_t* nodes, const int64_t* labels, const void* scores, int rows,

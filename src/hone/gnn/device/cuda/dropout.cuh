@@ -26,8 +26,9 @@ __device__ inline void dropout_bits(uint64_t start, uint32_t row, uint64_t (&bit
   bits[1] = mix(first + kGolden);
 }
 
-// What happens to a state: nothing, not even ReLU; dropout at one half, for which one bit decides; at any share.
-enum class Drops { kNone, kHalf, kAny };
+// What happens to a state: nothing, not even ReLU; dropout at one half, for which one bit decides; at any share; what
+// was noted of it before (`note_of`).
+enum class Drops { kNone, kHalf, kAny, kNoted };
 
 constexpr uint32_t kHalfThreshold = 1u << 15;
 
@@ -69,6 +70,13 @@ __device__ inline uint32_t eight_passing(const Eight& values, const uint64_t (&b
     passes |= passing<kDrops>(values.words[i], both, threshold) & (0x00010001u << (4 * group + i));
   }
   return passes;
+}
+
+// A byte for which of eight elements pass, as `eight_passing` has them for group 0; and back, for any group.
+__device__ inline uint8_t note_of(uint32_t passes) { return static_cast<uint8_t>(passes | passes >> 12); }
+
+__device__ inline uint32_t passes_of(uint32_t note, int group) {
+  return ((note & 0xFu) | (note & 0xF0u) << 12) << (4 * group);
 }
 
 // Sums as eight elements, with zeros for those that do not pass.

@@ -122,15 +122,16 @@ __device__ inline void share_long_lists(LongLists& shared, const Readers<kGroups
 
 // The gradient of what was stored in `states`, from that of `out`, as a gather over the slots that read each source.
 // Zeros for sources up to `max_src` that the batch does not have. `gradient` may be `states`: the thread that reads an
-// element of one, before anything else, is the only one that writes that of the other.
+// element of one, before anything else, is the only one that writes that of the other. Where `notes` say what passes of
+// each state, states are not read at all: they are most of what there is to read.
 // Most sources have one reader, and what takes time is finding it, not adding it up: whatever can be asked for is asked
 // for at once. A few have thousands, and they tend to be neighbours: a block has runs of 2^run_log sources, gridDim.x
 // runs apart.
 template <int kGroups, Drops kDrops>
 __global__ void __launch_bounds__(kThreads, 1024 / kThreads)
     gradient_of_states(Hop hop, const int32_t* offsets, const int32_t* slots, const void* out_gradient,
-                       const void* states, int width, Dropout dropout, Teams teams, int run_log, Divisor fanout,
-                       void* gradient) {
+                       const void* states, const uint8_t* notes, int width, Dropout dropout, Teams teams, int run_log,
+                       Divisor fanout, void* gradient) {
   __shared__ LongLists shared;
   if (threadIdx.x == 0) shared.count = 0;
   __syncthreads();
@@ -141,7 +142,7 @@ __global__ void __launch_bounds__(kThreads, 1024 / kThreads)
   const uint32_t max_src = hop.max_src, row_bytes = 2 * width;
   const uint32_t apart = row_bytes / kGroups, first = 16 * me.piece;
   const bool in_row = first < apart, there = source < max_src && in_row;  // threads left over have no source
-  constexpr bool kDropping = kDrops != Drops::kNone;
+  constexpr bool kDropping = kDrops != Drops::kNone, kNoted = kDrops == Drops::kNoted;
   const float scale = kDropping ? dropout.scale : 1.0f;
   const uint64_t place = static_cast<uint64_t>(source) * row_bytes + first;
   const Readers<kGroups> readers = {
@@ -151,15 +152,20 @@ __global__ void __launch_bounds__(kThreads, 1024 / kThreads)
   int32_t begin = 0, end = 0, num_rows = 0, num_sources = 0;
   uint64_t key = 0;
   Eight values[kGroups] = {}, own[kGroups] = {};
+  uint32_t note[kGroups] = {};
   if (there) {  // nothing here waits for anything
     begin = offsets[source];
     end = offsets[source + 1 < max_src ? source + 1 : source];
     num_rows = rows_of(hop);
     num_sources = hop.sizes[hop.index + 1];
-    if (kDropping) key = *dropout.key;
+    if (kDropping && !kNoted) key = *dropout.key;
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
-      if (kDropping) values[g] = eight_read_once(static_cast<const char*>(states) + place + g * apart);
+      if (kNoted) {
+        note[g] = notes[(place + g * apart) / 16];
+      } else if (kDropping) {
+        values[g] = eight_read_once(static_cast<const char*>(states) + place + g * apart);
+      }
       if (source < static_cast<uint32_t>(hop.max_dst)) own[g] = readers.own(source, g);
     }
   }
@@ -176,8 +182,12 @@ __global__ void __launch_bounds__(kThreads, 1024 / kThreads)
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {  // while slots are on their way
     uint64_t bits[2] = {};
-    if (kDropping) dropout_bits(dropout_start(key, static_cast<int>((first + g * apart) / 2)), source, bits);
-    passes |= eight_passing<kDrops>(values[g], bits, dropout.threshold, g);
+    if (kNoted) {
+      passes |= passes_of(note[g], g);
+    } else {
+      if (kDropping) dropout_bits(dropout_start(key, static_cast<int>((first + g * apart) / 2)), source, bits);
+      passes |= eight_passing<kDrops>(values[g], bits, dropout.threshold, g);
+    }
   }
   if (!filled) passes = 0;
   float sums[kGroups][8] = {};

@@ -77,8 +77,9 @@ void launch_mean_of_features(const Hop& hop, const int32_t* nodes, const T* feat
   launch_mean_of<T, const void*>(hop, nodes, features, width, out, stream);
 }
 
+// With `notes`: what passes of each state, for `launch_gradient_of_states`.
 inline void launch_mean_of_states(const Hop& hop, const void* states, int64_t width, const Dropout& dropout, void* out,
-                                  cudaStream_t stream) {
+                                  cudaStream_t stream, uint8_t* notes = nullptr) {
   const int64_t pieces = width / 8, threads = hop.max_dst * pieces;
   int parts_log = 0;  // where there are few rows, several teams share one
   while ((threads << (parts_log + 1)) <= resident_threads() && parts_log < kMostPartsLog &&
@@ -86,34 +87,41 @@ inline void launch_mean_of_states(const Hop& hop, const void* states, int64_t wi
     ++parts_log;
   }
   const Teams teams(pieces, kMeanThreads, 1 << parts_log);
-  const auto kernel = kernel_for(dropout, mean_of_states<Drops::kNone>, mean_of_states<Drops::kHalf>,
-                                 mean_of_states<Drops::kAny>);
+  const auto plain = kernel_for(dropout, mean_of_states<Drops::kNone, false>, mean_of_states<Drops::kHalf, false>,
+                                mean_of_states<Drops::kAny, false>);
+  const auto noting = kernel_for(dropout, mean_of_states<Drops::kNone, false>, mean_of_states<Drops::kHalf, true>,
+                                 mean_of_states<Drops::kAny, true>);
+  const auto kernel = notes ? noting : plain;
   const dim3 blocks(blocks_for(hop.max_dst, teams.count >> parts_log), teams.segments);
   HONE_LAUNCH(kernel, blocks, kMeanThreads, stream)
-  (hop, states, static_cast<int>(width), dropout, teams, parts_log, out);
+  (hop, states, static_cast<int>(width), dropout, teams, parts_log, notes, out);
 }
 
 template <int kGroups>
 void launch_gradient_by_groups(const Hop& hop, const int32_t* offsets, const int32_t* readers, const void* out_gradient,
                                const void* states, int64_t width, const Dropout& dropout, void* gradient,
-                               cudaStream_t stream) {
+                               cudaStream_t stream, const uint8_t* notes) {
   const int64_t pieces = width / (8 * kGroups);
   const int run_log = (pieces << kRunLog) <= kThreads ? kRunLog : 0;
   const Teams teams(pieces, kThreads, 1 << run_log);
-  const auto kernel = kernel_for(dropout, gradient_of_states<kGroups, Drops::kNone>,
-                                 gradient_of_states<kGroups, Drops::kHalf>, gradient_of_states<kGroups, Drops::kAny>);
+  const auto plain = kernel_for(dropout, gradient_of_states<kGroups, Drops::kNone>,
+                                gradient_of_states<kGroups, Drops::kHalf>, gradient_of_states<kGroups, Drops::kAny>);
+  const auto noted = kernel_for(dropout, gradient_of_states<kGroups, Drops::kNone>,
+                                gradient_of_states<kGroups, Drops::kNoted>, gradient_of_states<kGroups, Drops::kNoted>);
+  const auto kernel = notes ? noted : plain;
   const dim3 blocks(blocks_for(hop.max_src, teams.count), teams.segments);
   HONE_LAUNCH(kernel, blocks, kThreads, stream)
-  (hop, offsets, readers, out_gradient, states, static_cast<int>(width), dropout, teams, run_log,
+  (hop, offsets, readers, out_gradient, states, notes, static_cast<int>(width), dropout, teams, run_log,
    Divisor(static_cast<uint32_t>(hop.fanout)), gradient);
 }
 
 inline void launch_gradient_of_states(const Hop& hop, const int32_t* offsets, const int32_t* readers,
                                       const void* out_gradient, const void* states, int64_t width,
-                                      const Dropout& dropout, void* gradient, cudaStream_t stream) {
+                                      const Dropout& dropout, void* gradient, cudaStream_t stream,
+                                      const uint8_t* notes = nullptr) {
   const bool pairs = width % 16 == 0 && hop.max_src * (width / 16) > resident_threads() / 2;
   const auto launch = pairs ? launch_gradient_by_groups<2> : launch_gradient_by_groups<1>;
-  launch(hop, offsets, readers, out_gradient, states, width, dropout, gradient, stream);
+  launch(hop, offsets, readers, out_gradient, states, width, dropout, gradient, stream, notes);
 }
 
 // Rows of 16-bit numbers, `width` a multiple of 8: 16 bytes for each thread.
