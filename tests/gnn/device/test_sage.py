@@ -199,6 +199,23 @@ def test_adam_is_pytorchs(kernels, device_graph, decay):
         assert torch.equal(made.weights._rounded, made.weights.parameters.bfloat16())
 
 
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 1023, 1030])
+def test_adam_takes_any_number_of_parameters(kernels, device, count):
+    """A thread has several; what lies behind the last one stays as it is."""
+    generator = torch.Generator().manual_seed(count)
+    given, parameters = (torch.randn(count, generator=generator).to(device) for _ in range(2))
+    behind = [torch.full((count + 4,), 7.0, device=device) for _ in range(3)]
+    for tensor, value in zip(behind, (parameters, torch.zeros_like(given), torch.zeros_like(given)), strict=True):
+        tensor[:count] = value
+    rounded = torch.full((count + 4,), 7.0, dtype=torch.bfloat16, device=device)
+    rate, steps = torch.tensor(0.01, device=device), torch.ones(1, dtype=torch.int64, device=device)
+    kernels.call("adam", count, given, *behind, rounded, rate, steps, 0.9, 0.999, 1e-8, 0.0)
+    expected = parameters.double() - 0.01 * given.double() / (given.double().abs() + 1e-8)
+    assert torch.allclose(behind[0][:count].double(), expected, rtol=1e-5, atol=1e-6)
+    assert torch.equal(rounded[:count], behind[0][:count].bfloat16())
+    assert all(bool((tensor[count:] == 7).all()) for tensor in (*behind, rounded))
+
+
 def test_the_learning_rate_falls_on_a_plateau_as_the_rule_says(kernels, device_graph, device):
     plateau = Plateau(factor=0.5, patience=2)
     made = Made(kernels, device_graph)

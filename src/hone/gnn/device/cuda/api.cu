@@ -86,7 +86,7 @@ void hone_note_loss(const double* total, const int32_t* global_seeds, double* lo
 void hone_adam(int64_t count, const float* gradient, float* parameters, float* first, float* second, void* rounded,
                const float* rate, const int64_t* steps, float beta1, float beta2, float epsilon, float decay,
                cudaStream_t stream) {
-  HONE_LAUNCH(adam, blocks_for(count, kThreads), kThreads, stream)
+  HONE_LAUNCH(adam, blocks_for(count, kAtOnce * kThreads), kThreads, stream)
   (count, gradient, parameters, first, second, rounded, rate, steps, beta1, beta2, epsilon, decay);
 }
 

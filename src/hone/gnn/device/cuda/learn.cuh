@@ -91,24 +91,57 @@ __global__ void note_loss(const double* total, const int32_t* global_seeds, doub
   *plateau.bad_steps = lower ? 0 : bad;
 }
 
+// kAtOnce numbers in one load where that many are there.
+constexpr int kAtOnce = 4;
+
+__device__ inline void read_some(const float* place, int here, float (&out)[kAtOnce]) {
+  if (here == kAtOnce) {
+    const float4 all = *reinterpret_cast<const float4*>(place);
+    out[0] = all.x, out[1] = all.y, out[2] = all.z, out[3] = all.w;
+  } else {
+    for (int i = 0; i < kAtOnce; ++i) out[i] = i < here ? place[i] : 0.0f;
+  }
+}
+
+__device__ inline void write_some(float* place, int here, const float (&values)[kAtOnce]) {
+  if (here == kAtOnce) {
+    *reinterpret_cast<float4*>(place) = make_float4(values[0], values[1], values[2], values[3]);
+  } else {
+    for (int i = 0; i < here; ++i) place[i] = values[i];
+  }
+}
+
 // Adam on all parameters in one piece (Kingma, Ba 2015, as torch.optim.Adam does it, weight decay included).
 //
 // parameters, first, second, gradient (count) float32; rounded (count) bfloat16: what the next step's products read.
-// `steps` is 1 in the first step; `rate` lies in device memory, where a schedule can change it.
+// `steps` is 1 in the first step; `rate` lies in device memory, where a schedule can change it. All begin at multiples of
+// 16 bytes: a thread has kAtOnce parameters, so that all threads are on the GPU at once where there are some 300,000.
 __global__ void adam(
     int64_t count, const float* gradient, float* parameters, float* first, float* second, void* rounded,
     const float* rate, const int64_t* steps, float beta1, float beta2, float epsilon, float decay
 ) {
-  const int64_t i = global_thread();
-  if (i >= count) return;
+  const int64_t begin = kAtOnce * global_thread();
+  if (begin >= count) return;
+  const int here = count - begin < kAtOnce ? static_cast<int>(count - begin) : kAtOnce;
+  float g[kAtOnce], p[kAtOnce], m[kAtOnce], v[kAtOnce];
+  read_some(gradient + begin, here, g);
+  read_some(parameters + begin, here, p);
+  read_some(first + begin, here, m);
+  read_some(second + begin, here, v);
   const float t = static_cast<float>(*steps);
-  const float g = gradient[i] + decay * parameters[i];
-  const float m = first[i] = beta1 * first[i] + (1.0f - beta1) * g;
-  const float v = second[i] = beta2 * second[i] + (1.0f - beta2) * g * g;
-  const float corrected = sqrtf(v / (1.0f - powf(beta2, t))) + epsilon;
-  const float next = parameters[i] - *rate / (1.0f - powf(beta1, t)) * m / corrected;
-  parameters[i] = next;
-  static_cast<__nv_bfloat16*>(rounded)[i] = __float2bfloat16_rn(next);
+  const float of_second = 1.0f - powf(beta2, t), step = *rate / (1.0f - powf(beta1, t));
+  __nv_bfloat16* const narrow = static_cast<__nv_bfloat16*>(rounded) + begin;
+#pragma unroll
+  for (int i = 0; i < kAtOnce; ++i) {
+    const float whole = g[i] + decay * p[i];
+    m[i] = beta1 * m[i] + (1.0f - beta1) * whole;
+    v[i] = beta2 * v[i] + (1.0f - beta2) * whole * whole;
+    p[i] -= step * m[i] / (sqrtf(v[i] / of_second) + epsilon);
+    if (i < here) narrow[i] = __float2bfloat16_rn(p[i]);
+  }
+  write_some(parameters + begin, here, p);
+  write_some(first + begin, here, m);
+  write_some(second + begin, here, v);
 }
 
 }  // namespace hone
