@@ -118,9 +118,9 @@ def test_a_batch_that_does_not_fit_is_trained_with_selected_kernels_too(
     monkeypatch.setattr("hone.gnn.device.training.measured_room", lambda *_: tight)
     again, step_again = [], DeviceLoop._again
 
-    def noted(loop, index, plan):
+    def noted(loop, index, *given):
         again.append(index)
-        return step_again(loop, index, plan)
+        return step_again(loop, index, *given)
 
     monkeypatch.setattr(DeviceLoop, "_again", noted)
     selected = with_objects(work, {name: objects(name) for name in NAMES})

@@ -12,13 +12,15 @@ import torch
 from torch.nn import functional as F
 
 from hone.gnn.device.padded import HashDropout, PaddedBlock
-from hone.gnn.device.streams import IN_TURN, Aside
+from hone.gnn.device.streams import IN_TURN, Aside, nothing
 from hone.gnn.device.weights import FlatWeights
 from hone.gnn.distributed import ALONE
 from hone.gnn.layers import BatchNorm
 from hone.gnn.learner import model_input
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor, nn
 
     from hone.config.models import HyperParameters
@@ -107,8 +109,9 @@ class AutogradPass:
         else:
             self._library.call("gather_spread_features", count, batch.nodes, features.view, is_half, *out.shape, out)
 
-    def forward(self, batch: BatchRoom, *, training: bool) -> Tensor:
+    def forward(self, batch: BatchRoom, *, training: bool, meanwhile: Callable[[], None] = nothing) -> Tensor:
         """Log-probabilities (seeds' room, classes) float32."""
+        meanwhile()
         model = self._weights.model.train(training)
         if training and self._ranks.world > 1 and len(self._weights.statistics):
             torch.distributed.broadcast(self._weights.statistics, 0)  # as DistributedDataParallel does

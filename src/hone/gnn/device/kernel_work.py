@@ -98,15 +98,18 @@ class KernelWork:
     flops: float = 0.0
 
 
-def batch_work(counts: BatchCounts, widths: Sequence[int], parameters: int, *, deterministic: bool) -> list[KernelWork]:
+def batch_work(
+    counts: BatchCounts, widths: Sequence[int], parameters: int, *, deterministic: bool, noting: bool = True
+) -> list[KernelWork]:
     """All of a batch, in the order in which one stream does it.
 
-    `widths` are those of the state before the first layer and after each, as `Weights` fills them up.
+    `widths` are those of the state before the first layer and after each, as `Weights` fills them up. `noting`: with
+    notes of what passes of a state, so that the backward pass reads a bit for each element in place of the state.
     """
     return [
         *_sampling(counts, widths[0], deterministic),
-        *_forward(counts, widths),
-        *_backward(counts, widths, parameters),
+        *_forward(counts, widths, noting),
+        *_backward(counts, widths, parameters, noting),
     ]
 
 
@@ -136,12 +139,13 @@ def _sampling(counts: BatchCounts, width: int, deterministic: bool) -> list[Kern
     return found
 
 
-def _forward(counts: BatchCounts, widths: Sequence[int]) -> list[KernelWork]:
+def _forward(counts: BatchCounts, widths: Sequence[int], noting: bool) -> list[KernelWork]:
     found = []
     for layer, (inputs, outputs) in enumerate(itertools.pairwise(widths)):
         hop = counts.hops[len(widths) - 2 - layer]
         if layer:
             nbytes = 4 * hop.rows + 4 * hop.edges + 2 * inputs * hop.sources + 4 * inputs * hop.rows
+            nbytes += inputs / 8 * hop.sources * noting
             added = inputs * (hop.edges + hop.rows)
             found.append(KernelWork(f"mean_of_states, layer {layer + 1}", "step", "mean_of_states", nbytes, added))
         numbers = 2 * inputs * (hop.rows + outputs) + hop.rows * outputs
@@ -150,7 +154,7 @@ def _forward(counts: BatchCounts, widths: Sequence[int]) -> list[KernelWork]:
     return found
 
 
-def _backward(counts: BatchCounts, widths: Sequence[int], parameters: int) -> list[KernelWork]:
+def _backward(counts: BatchCounts, widths: Sequence[int], parameters: int, noting: bool) -> list[KernelWork]:
     seeds = counts.hops[0].rows
     found = [
         KernelWork("loss_and_gradient", "step", "loss_and_gradient", seeds * (4 * widths[-1] + 4 + SECTOR + 4)),
@@ -166,7 +170,8 @@ def _backward(counts: BatchCounts, widths: Sequence[int], parameters: int) -> li
             flops *= 2
         found.append(KernelWork(f"products, layer {layer + 1} backward", "step", PRODUCT, nbytes, flops))
         if layer:
-            nbytes = 4 * inputs * hop.rows + 4 * hop.rows + 4 * hop.edges + 4 * hop.sources + 4 * inputs * hop.sources
+            passing = inputs * hop.sources * (1 / 8 if noting else 2)
+            nbytes = 4 * inputs * hop.rows + 4 * hop.rows + 4 * hop.edges + (4 + 2 * inputs) * hop.sources + passing
             added = inputs * (hop.edges + hop.rows)
             found.append(
                 KernelWork(f"gradient_of_states, layer {layer + 1}", "step", "gradient_of_states", nbytes, added)

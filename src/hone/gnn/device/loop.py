@@ -18,7 +18,7 @@ import torch
 from hone.gnn.device.memory import BatchRoom, Room
 from hone.gnn.device.parts import EpochWatch, Unwatched
 from hone.gnn.device.sampler import DeviceSampler
-from hone.gnn.device.streams import IN_TURN, Aside, graph_of, stream_on
+from hone.gnn.device.streams import IN_TURN, Aside, graph_of, nothing, stream_on
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -125,6 +125,11 @@ class DeviceLoop:
             yield room
 
     @property
+    def noting(self) -> bool:
+        """Whether the builtin operators of a GraphSAGE note what passes of a state."""
+        return self._model.operators is None or self._model.operators.noting
+
+    @property
     def deterministic(self) -> bool:
         """Whether sums are in the same order every time."""
         return self._sampler.deterministic
@@ -145,11 +150,16 @@ class DeviceLoop:
             _record(group.sampled)
 
     def _sample_all(self, group: Group, count: int) -> None:
-        for room in group.rooms[:count]:
+        """With the features of its first batch; those of another are gathered during the step before it."""
+        for place, room in enumerate(group.rooms[:count]):
             self._sampler.sample(room)
-            with self._gathering():  # of rows that are there, also for a batch that did not fit
-                self._pass.gather(room)
+            if place == 0:
+                self._gather(room)
         self._gathering.join()
+
+    def _gather(self, room: BatchRoom) -> None:
+        with self._gathering():  # of rows that are there, also for a batch that did not fit
+            self._pass.gather(room)
 
     def _train(self, number: int, first: int, count: int, plan: Plan) -> None:
         """Train on a group as soon as it has been sampled."""
@@ -163,18 +173,24 @@ class DeviceLoop:
         if group.train is not None and count == len(group.rooms) and not any(overflowed):
             group.train()
         else:
-            for place in range(count):
+            for place, meanwhile in self._meanwhile(group, count):
                 self._watch.at(group.number, place)
                 if overflowed[place]:
-                    self._again(first + place, plan)
+                    self._again(first + place, plan, meanwhile)
                 else:
-                    self._step(self._pass, group.rooms[place], self._aside)
+                    self._step(self._pass, group.rooms[place], self._aside, meanwhile)
         _record(group.trained)
 
-    def _step(self, part: Pass, room: BatchRoom, aside: Aside) -> None:
+    def _meanwhile(self, group: Group, count: int) -> Iterator[tuple[int, Callable[[], None]]]:
+        """Places of a group's batches, and what is to be done during the step on each."""
+        for place, following in enumerate([*group.rooms[1:count], None]):
+            self._gathering.join()
+            yield place, nothing if following is None else partial(self._gather, following)
+
+    def _step(self, part: Pass, room: BatchRoom, aside: Aside, meanwhile: Callable[[], None] = nothing) -> None:
         mark = self._watch.mark
         mark("begun")
-        part.forward(room, training=True)
+        part.forward(room, training=True, meanwhile=meanwhile)
         part.backward(room, aside)
         mark("computed")
         aside.join()
@@ -187,7 +203,7 @@ class DeviceLoop:
     def _look(self, watch: Unwatched) -> None:
         self._watch, self.weights.mark = watch, watch.mark
 
-    def _again(self, index: int, plan: Plan) -> None:
+    def _again(self, index: int, plan: Plan, meanwhile: Callable[[], None]) -> None:
         """Sample a batch that did not fit with room for any, and step on it."""
         self.overflows += 1
         if self._largest is None:
@@ -201,7 +217,7 @@ class DeviceLoop:
         sampler.make_ready(1)
         sampler.sample(place)
         part.gather(place)
-        self._step(part, place, self._aside)
+        self._step(part, place, self._aside, meanwhile)
 
     # -------------------------------------------------------------------------------------------------- graphs
 
@@ -225,9 +241,9 @@ class DeviceLoop:
         self._take_loss()
 
     def _train_all(self, group: Group) -> None:
-        for place, room in enumerate(group.rooms):
+        for place, meanwhile in self._meanwhile(group, len(group.rooms)):
             self._watch.at(group.number, place)
-            self._step(self._pass, room, self._aside)
+            self._step(self._pass, group.rooms[place], self._aside, meanwhile)
 
     def _sampling(self) -> AbstractContextManager[Any]:
         return torch.cuda.stream(self._side) if self._side is not None else nullcontext()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from hone.gnn.device.autograd_pass import AutogradPass, ModelWeights
 from hone.gnn.device.sage import SagePass
-from hone.gnn.device.streams import IN_TURN, Aside
+from hone.gnn.device.streams import IN_TURN, Aside, nothing
 from hone.gnn.device.weights import FlatWeights, Weights
 
 if TYPE_CHECKING:
@@ -32,8 +32,11 @@ class Pass(Protocol):
     def gather(self, batch: BatchRoom) -> None:
         """What no weight has a say in, and can be done ahead; `forward` comes after it."""
 
-    def forward(self, batch: BatchRoom, *, training: bool) -> Tensor:
-        """Scores of the seeds' room; classes come first, further columns count nothing."""
+    def forward(self, batch: BatchRoom, *, training: bool, meanwhile: Callable[[], None] = nothing) -> Tensor:
+        """Scores of the seeds' room; classes come first, further columns count nothing.
+
+        `meanwhile` is called once, before what leaves most of the memory's bandwidth to others.
+        """
         ...
 
     def backward(self, batch: BatchRoom, aside: Aside = IN_TURN) -> None:

@@ -111,7 +111,9 @@ def profiled(loop: DeviceLoop, plan: Plan, batches: int = BATCHES) -> tuple[list
     counts = [BatchCounts.of(room, loop.graph) for room in loop.one_by_one(plan, batches)]  # warms up, too
     weights = cast("Weights", loop.weights)  # of a SAGE: `stage.roofline` refuses the others
     widths, parameters = weights.widths, len(weights.parameters)
-    work = batch_work(BatchCounts.mean(counts), widths, parameters, deterministic=loop.deterministic)
+    work = batch_work(
+        BatchCounts.mean(counts), widths, parameters, deterministic=loop.deterministic, noting=loop.noting
+    )
     return work, attributed(work, watched(loop, plan, batches), batches)
 
 

@@ -12,9 +12,11 @@ import torch
 
 from hone.gnn.device.operators import Operators
 from hone.gnn.device.row_product import RowProduct
-from hone.gnn.device.streams import IN_TURN, Aside
+from hone.gnn.device.streams import IN_TURN, Aside, nothing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor
 
     from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
@@ -65,15 +67,22 @@ class SagePass:
         self._operators.begin(batch, self._graph.features)
         self._operators.mean_of_features(batch, self._graph.features, batch.first_input)
 
-    def forward(self, batch: BatchRoom, *, training: bool) -> Tensor:
-        """Scores (seeds' room, classes filled up to a multiple of 8) bfloat16."""
+    def forward(self, batch: BatchRoom, *, training: bool, meanwhile: Callable[[], None] = nothing) -> Tensor:
+        """Scores (seeds' room, classes filled up to a multiple of 8) bfloat16.
+
+        `meanwhile` comes behind the first mean of states: from there to the first layer's gradient kernels are small.
+        """
         share = self._dropout if training else 0.0
         self._first_product(batch.first_input, self._weights.rounded[0], self._states[0])
         for layer in range(1, self._layers):
             inputs = self._inputs[layer - 1]
             notes = self._notes[layer - 1] if training else None
             self._operators.mean_of_states(batch, layer, share, self._states[layer - 1], inputs, notes)
+            if layer == 1:
+                meanwhile()
             torch.mm(inputs, self._weights.rounded[layer], out=self._states[layer])
+        if self._layers == 1:
+            meanwhile()
         return self._states[-1]
 
     def backward(self, batch: BatchRoom, aside: Aside = IN_TURN) -> None:

@@ -16,6 +16,7 @@ class Aside:
     def __init__(self, stream: torch.cuda.Stream | None = None) -> None:
         """`stream` is no other's."""
         self._stream = stream
+        self._open = False
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
@@ -24,17 +25,23 @@ class Aside:
             yield
             return
         self._stream.wait_stream(torch.cuda.current_stream())
+        self._open = True
         with torch.cuda.stream(self._stream):
             yield
 
     def join(self) -> None:
-        """Wait for it, on the current stream."""
-        if self._stream is not None:
+        """Wait, on the current stream, for what was launched since the last time; a capture has no need of others."""
+        if self._stream is not None and self._open:
             torch.cuda.current_stream().wait_stream(self._stream)
+            self._open = False
 
 
 IN_TURN = Aside()
 """One kernel after the other."""
+
+
+def nothing() -> None:
+    """What is done meanwhile where there is nothing to do."""
 
 
 @contextmanager
