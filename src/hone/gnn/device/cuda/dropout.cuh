@@ -59,7 +59,7 @@ __device__ inline uint32_t masked(uint32_t word, uint32_t mask) {
   return word_of(__hmul2(pair_of(word), pair_of(mask & 0x3F803F80u)));
 }
 
-// Which of eight elements pass: word i of group g has bits 4 g + i and 16 + 4 g + i. There is room for two groups.
+// Which of eight elements pass: word i of group g has bits 4 g + i and 16 + 4 g + i. There is room for four groups.
 template <Drops kDrops>
 __device__ inline uint32_t eight_passing(const Eight& values, const uint64_t (&bits)[2], uint32_t threshold,
                                          int group) {
@@ -82,9 +82,10 @@ __device__ inline uint32_t passes_of(uint32_t note, int group) {
 // Sums as eight elements, with zeros for those that do not pass.
 __device__ inline Eight passed(const float (&sums)[8], uint32_t passes, int group) {
   Eight result = narrowed(sums);
+  passes >>= 8 * (group / 2);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const int at = 4 * group + i;
+    const int at = 4 * (group % 2) + i;
     const uint32_t ones = (passes & (0x00010001u << at)) * (0x3F80u >> at);  // of each half that passes
     result.words[i] = word_of(__hmul2(pair_of(result.words[i]), pair_of(ones)));
   }

@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(kThreads, 1024 / kThreads)
       } else if (kDropping) {
         values[g] = eight_read_once(static_cast<const char*>(states) + place + g * apart);
       }
-      if (source < static_cast<uint32_t>(hop.max_dst)) own[g] = readers.own(source, g);
+      if (!kNoted && source < static_cast<uint32_t>(hop.max_dst)) own[g] = readers.own(source, g);
     }
   }
   const bool filled = static_cast<int32_t>(source) < num_sources, has_own = static_cast<int32_t>(source) < num_rows;
@@ -200,7 +200,9 @@ __global__ void __launch_bounds__(kThreads, 1024 / kThreads)
   };
   if (there && !is_long) {
 #pragma unroll
-    for (int g = 0; g < kGroups; ++g) finish(sums[g], g, own[g]);
+    for (int g = 0; g < kGroups; ++g) {  // few sources have an own row: kNoted keeps its registers for others
+      finish(sums[g], g, kNoted && has_own ? readers.own(source, g) : own[g]);
+    }
   }
   share_long_lists<kGroups>(shared, readers, teams, me, in_row, [&](float(&of_list)[8], int g) {
     finish(of_list, g, has_own ? readers.own(source, g) : Eight{});

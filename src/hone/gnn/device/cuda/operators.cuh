@@ -120,7 +120,11 @@ inline void launch_gradient_of_states(const Hop& hop, const int32_t* offsets, co
                                       const Dropout& dropout, void* gradient, cudaStream_t stream,
                                       const uint8_t* notes = nullptr) {
   const bool pairs = width % 16 == 0 && hop.max_src * (width / 16) > resident_threads() / 2;
-  const auto launch = pairs ? launch_gradient_by_groups<2> : launch_gradient_by_groups<1>;
+  // Without states to read there are registers for more of what is under way.
+  const bool fours = notes != nullptr && width % 32 == 0 && hop.max_src * (width / 32) > resident_threads();
+  const auto launch = fours   ? launch_gradient_by_groups<4>
+                      : pairs ? launch_gradient_by_groups<2>
+                              : launch_gradient_by_groups<1>;
   launch(hop, offsets, readers, out_gradient, states, width, dropout, gradient, stream, notes);
 }
 
