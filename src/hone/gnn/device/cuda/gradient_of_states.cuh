@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(kThreads, 1024 / kThreads)
 
   const bool is_long = filled && end - begin > kLongList;
   const int stop = filled && !is_long ? end : begin;
-  int32_t found[Readers<kGroups>::kAhead];
+  int32_t found[Readers<kGroups>::kAhead] = {};
   readers.find(begin, 1, stop, found);
   if (is_long && me.lane == 0) shared.note(begin, end, me.team);
   uint32_t passes = 0;
