@@ -36,7 +36,7 @@ struct Readers {
 #pragma unroll 1
     for (; at < stop; at += kAhead * step) {
       Eight values[kAhead][kGroups];
-      int32_t degree[kAhead];
+      int32_t degree[kAhead] = {};
 #pragma unroll
       for (int i = 0; i < kAhead; ++i) {
         if (at + i * step < stop) {
