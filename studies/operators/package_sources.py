@@ -1,9 +1,12 @@
-"""The packages' own functions as sources for PyTorch's extension builder; read from the packages, nothing executed."""
+"""The packages' own functions as sources: of PyTorch's operators, and of functions that tvm-ffi exports.
+
+They are read from the packages; nothing is executed.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -11,13 +14,17 @@ from typing import Any
 from hone.config.sources import Package
 from hone.core.errors import SourceError
 from hone.core.files import write_bytes, write_text
+from hone.launcher import c_type
+from hone.records import Language
 from hone.sources.extraction.entry import Operator, Template
 from hone.sources.extraction.packages import CACHE, Tree, open_package
+
+FFI_HEADERS = ("container/tensor", "dtype", "error", "extra/c_env_api", "function")
 
 
 @dataclass(frozen=True)
 class OperatorSources:
-    """What is compiled, once for all operators."""
+    """What is compiled, once for all of PyTorch's operators, or for one function that tvm-ffi exports."""
 
     sources: tuple[Path, ...]
     include: tuple[Path, ...]
@@ -40,11 +47,7 @@ def write_sources(
 
     Raises SourceError: a package cannot be had, or lacks a source.
     """
-    names = dict.fromkeys(name for operator in operators.values() for name in operator.packages)
-    trees = {name: _whole(name, packages[name], cache) for name in names}
-    for name, tree in trees.items():
-        for path, content in tree.files.items():
-            write_bytes(folder / name / path, content)
+    trees = _unpacked(operators.values(), packages, folder, cache)
     sources: dict[str, Path] = {}
     include: dict[Path, None] = {}
     for title, operator in operators.items():
@@ -57,6 +60,47 @@ def write_sources(
         include |= {folder / name / part: None for name in operator.packages for part in packages[name].include}
     flags = dict.fromkeys(flag for operator in operators.values() for flag in operator.flags)
     return OperatorSources(tuple(sources.values()), tuple(include), tuple(flags))
+
+
+def write_module(
+    title: str, operator: Operator, dtypes: Sequence[str], packages: Mapping[str, Package], folder: Path,
+    cache: Path = CACHE,
+) -> OperatorSources:  # fmt: skip
+    """Unpack the packages below `folder` and write one file that exports the operator's `function` for each data type.
+
+    Raises SourceError as `write_sources`.
+    """
+    trees = _unpacked([operator], packages, folder, cache)
+    own = trees[operator.packages[0]]
+    texts = _texts(title, operator, own)
+    lines = [f"#include <tvm/ffi/{header}.h>\n" for header in FFI_HEADERS]
+    lines += [text for _, text, _ in texts]
+    for dtype in dtypes:
+        scalar, name = c_type(dtype, Language.CUDA), export_name(operator, dtype)
+        exported = f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({name}, ({operator.function}));"
+        lines.append(f"namespace hone_{dtype} {{\nusing scalar_t = {scalar};\n{exported}\n}}\n")
+    source = folder / "sources" / f"hone_{title}.cu"
+    write_text(source, "".join(lines))
+    include = dict.fromkeys(folder / own.name / beside for _, _, beside in texts)
+    include |= {folder / name / part: None for name in operator.packages for part in packages[name].include}
+    return OperatorSources((source,), tuple(include), operator.flags)
+
+
+def export_name(operator: Operator, dtype: str) -> str:
+    """Under which tvm-ffi exports an operator's `function` for a data type."""
+    return f"{operator.name}_{dtype}"
+
+
+def _unpacked(
+    operators: Iterable[Operator], packages: Mapping[str, Package], folder: Path, cache: Path
+) -> dict[str, Tree]:
+    """The packages of the operators by name, with all of their files below the folder."""
+    names = dict.fromkeys(name for operator in operators for name in operator.packages)
+    trees = {name: _whole(name, packages[name], cache) for name in names}
+    for name, tree in trees.items():
+        for path, content in tree.files.items():
+            write_bytes(folder / name / path, content)
+    return trees
 
 
 def _whole(name: str, package: Package, cache: Path) -> Tree:

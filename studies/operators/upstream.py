@@ -1,12 +1,13 @@
 """Stand-alone sources beside the packages' own compiled functions: on the same inputs they must give the same.
 
-The package's function is compiled on this machine from the package's own host code, by PyTorch's extension builder,
-with the flags that the package uses. Needs a GPU, PyTorch with CUDA, nvcc and ninja; no network where the packages are
-in the cache.
+The package's function is compiled on this machine from the package's own host code with the flags that the package
+uses: PyTorch's operators by PyTorch's extension builder, functions on tensors of tvm-ffi by nvcc. Needs a GPU, PyTorch
+with CUDA, nvcc and ninja, and apache-tvm-ffi for the latter; no network where the packages are in the cache.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ from hone.sources.extraction.define import define
 from hone.sources.extraction.entry import Entry
 from hone.sources.extraction.fetch import fetch
 from hone.sources.extraction.packages import CACHE
-from studies.operators.package_sources import write_sources
+from studies.operators.package_sources import write_module, write_sources
 from studies.processes import run_watched
 
 COLUMNS = (
@@ -36,6 +37,8 @@ against the package's function, `reference_share` of the stand-alone source agai
 KERNEL = "upstream"
 TIMEOUT_S = 1500.0
 BUILD_TIMEOUT_S = 300.0
+TVM_FFI = "apache-tvm-ffi==0.1.11"
+"""The release that SGLang 0.5.23 asks for."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,7 @@ def compare(
     """One row for each workload; `kernels`: only these titles. Raises ConfigError, SourceError or MachineError."""
     subjects = _subjects(name, source, kernels, cache)
     builds = _built(subjects, scratch / "store", workers)
-    compared = [subject for subject in subjects if subject.entry.operator]
-    report = _library(compared, source, scratch, cache) if compared else {}
+    libraries = _libraries([subject for subject in subjects if subject.entry.operator], source, scratch, cache)
     for subject in subjects:
         build = builds[subject.definition.name]
         if subject.entry.operator is None or build.artifact is None:
@@ -63,7 +65,7 @@ def compare(
             yield {"kernel": subject.definition.title, "build_s": build.seconds, "detail": detail}
             continue
         artifact = scratch / "store" / build.artifact
-        for row in _measured(subject, artifact, Path(report["library"]), scratch):
+        for row in _measured(subject, artifact, libraries[subject.definition.title], scratch):
             yield {"kernel": subject.definition.title, "build_s": build.seconds, **row}
 
 
@@ -101,21 +103,33 @@ def _built(subjects: Sequence[Subject], store: Path, workers: int) -> dict[str, 
     return dict(zip(known, builds, strict=True))
 
 
-def _library(subjects: Sequence[Subject], source: KernelsSource, scratch: Path, cache: Path) -> dict[str, Any]:
-    """Compile all operators into one library of PyTorch operators; `library` and `seconds`."""
+def _libraries(subjects: Sequence[Subject], source: KernelsSource, scratch: Path, cache: Path) -> dict[str, str]:
+    """Title -> library: one of all PyTorch operators, and one for each function that tvm-ffi exports."""
     operators = {item.definition.title: item.entry.operator for item in subjects if item.entry.operator}
-    sources = write_sources(operators, source.packages, scratch / "package", cache)
-    return _child("build", {**sources.message(), "folder": str((scratch / "library").absolute())}, scratch)
+    registered = {title: operator for title, operator in operators.items() if not operator.function}
+    if len(registered) < len(operators) and importlib.util.find_spec("tvm_ffi") is None:
+        raise MachineError("there is no tvm-ffi, which exports SGLang's functions", remedy=f"pip install {TVM_FFI}")
+    found = {}
+    if registered:
+        sources = write_sources(registered, source.packages, scratch / "package", cache)
+        asked = {**sources.message(), "folder": str((scratch / "library").absolute())}
+        found = dict.fromkeys(registered, _child("build", asked, scratch)["library"])
+    for item in subjects:
+        title, operator = item.definition.title, operators[item.definition.title]
+        if operator.function:
+            sources = write_module(title, operator, item.entry.dtypes, source.packages, scratch / "package", cache)
+            asked = {**sources.message(), "library": str((scratch / f"{title}.so").absolute())}
+            found[title] = _child("module", asked, scratch, title)["library"]
+    return found
 
 
-def _measured(subject: Subject, artifact: Path, library: Path, scratch: Path) -> list[Row]:
+def _measured(subject: Subject, artifact: Path, library: str, scratch: Path) -> list[Row]:
     operator = subject.entry.operator
     assert operator is not None
     asked = {
         "definition": subject.definition.model_dump(mode="json"),
         "workloads": [workload.model_dump(mode="json") for workload in subject.workloads],
-        "artifact": str(artifact.absolute()), "library": str(library),
-        "operator": operator.name, "arguments": list(operator.arguments),
+        "artifact": str(artifact.absolute()), "library": library, "operator": operator.model_dump(mode="json"),
     }  # fmt: skip
     rows: list[Row] = _child("compare", asked, scratch, subject.definition.title)["rows"]
     return rows

@@ -1,7 +1,8 @@
-"""The GPU's part of the study `upstream`: `python -m studies.operators.upstream_child build|compare REQUEST REPORT`.
+"""The GPU's part of the study `upstream`: `python -m studies.operators.upstream_child WHAT REQUEST REPORT`.
 
-`build`: sources, include folders and flags -> one library that registers PyTorch operators. `compare`: a stand-alone
-source's shared object and an operator on the same inputs, workload by workload. Trusted code, nothing is confined.
+`build`: sources, include folders and flags -> one library that registers PyTorch operators. `module`: the same -> a
+library of functions that tvm-ffi exports. `compare`: a stand-alone source's shared object and an operator on the same
+inputs, workload by workload. Trusted code, nothing is confined.
 """
 
 from __future__ import annotations
@@ -9,18 +10,23 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from hone.compile.toolchain import toolchain_for
 from hone.judge.device.cuda.checks import FLOAT8_STEPS
 from hone.machine.hardware import gpu_here
-from hone.records import Definition, Tolerance, Workload
+from hone.records import Definition, Language, Tolerance, Workload
 from hone.sanitizer.calls import WorkloadCalls
+from hone.sources.axes import size_of
+from hone.sources.extraction.entry import Operator, OperatorTensor
+from studies.operators.package_sources import export_name
 
 NAME = "hone_upstream_operators"
 HALF_OPERATORS = tuple(
@@ -34,16 +40,16 @@ CHUNK = 1 << 25
 def main(what: str, request: Path, report: Path) -> None:
     """Do it and write the report; whatever goes wrong ends the process with a traceback."""
     asked = json.loads(request.read_text(encoding="utf-8"))
-    found = build(asked) if what == "build" else {"rows": compare(asked)}
+    if what == "compare":
+        found: dict[str, Any] = {"rows": compare(asked)}
+    else:
+        found = build(asked) if what == "build" else module(asked)
     report.write_text(json.dumps(found), encoding="utf-8")
 
 
 def build(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Compile the library with PyTorch's extension builder, all sources at a time."""
-    capability = gpu_here().compute_capability
-    # With the instructions of this generation alone, which there are since Hopper.
-    own = capability + "a" if float(capability) >= 9 else capability
-    os.environ.setdefault("TORCH_CUDA_ARCH_LIST", own)
+    os.environ.setdefault("TORCH_CUDA_ARCH_LIST", _architecture())
     from torch.utils import cpp_extension
 
     started = time.perf_counter()
@@ -57,11 +63,37 @@ def build(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"library": str(folder / f"{NAME}.so"), "seconds": time.perf_counter() - started}
 
 
+def module(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Compile a module of tvm-ffi with nvcc; raises RuntimeError with what nvcc objects to."""
+    from tvm_ffi import libinfo
+
+    started = time.perf_counter()
+    target = _architecture().replace(".", "")
+    include = [f"-I{path}" for path in dict.fromkeys([*libinfo.include_paths(), *asked["include"]])]
+    ffi = Path(libinfo.find_libtvm_ffi())
+    command = [
+        *toolchain_for(Language.CUDA).program, f"-gencode=arch=compute_{target},code=sm_{target}", *asked["flags"],
+        *include, "-Xcompiler", "-fPIC", "-shared", "-o", asked["library"], *asked["sources"],
+        f"-L{ffi.parent}", f"-l{ffi.stem.removeprefix('lib')}",
+    ]  # fmt: skip
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if ended.returncode:
+        said = [line for line in ended.stderr.splitlines() if "error" in line]
+        raise RuntimeError(f"nvcc: {' '.join(said)[:1000] or ended.stderr[:1000]}")
+    return {"library": asked["library"], "seconds": time.perf_counter() - started}
+
+
+def _architecture() -> str:
+    """This GPU's, with the instructions of its generation alone, which there are since Hopper."""
+    capability = gpu_here().compute_capability
+    return capability + "a" if float(capability) >= 9 else capability
+
+
 def compare(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One row for each workload."""
     definition = Definition.model_validate(asked["definition"])
-    torch.ops.load_library(asked["library"])  # type: ignore[no-untyped-call]
-    operator = getattr(getattr(torch.ops, NAME), asked["operator"])
+    operator = Operator.model_validate(asked["operator"])
+    function_for = functions(operator, asked["library"])
     library = ctypes.CDLL(asked["artifact"])
     rows = []
     for text in asked["workloads"]:
@@ -71,14 +103,40 @@ def compare(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
         ours, theirs = run.copy(), run.copy()
         run.launch(library, ours, torch.cuda.current_stream().cuda_stream)
         try:
-            operator(*(theirs[word] if isinstance(word, str) else word for word in asked["arguments"]))
+            function_for(workload.dtype)(*given(operator, theirs, workload.axes, "cuda"))
             torch.cuda.synchronize()
-        except RuntimeError as error:
+        except (RuntimeError, TypeError) as error:
             rows.append({**found, "detail": str(error).splitlines()[0][:200]})
             continue
         rows.append({**found, **run.compared(ours, theirs)})
         torch.cuda.empty_cache()
     return rows
+
+
+def functions(operator: Operator, library: str) -> Callable[[str], Callable[..., Any]]:
+    """Data type -> the operator's function; those of PyTorch take every type."""
+    if operator.function:
+        import tvm_ffi
+
+        exports = tvm_ffi.load_module(library)
+        return lambda dtype: getattr(exports, export_name(operator, dtype))
+    torch.ops.load_library(library)  # type: ignore[no-untyped-call]
+    registered = getattr(getattr(torch.ops, NAME), operator.name)
+    return lambda _: registered
+
+
+def given(operator: Operator, values: Mapping[str, Any], axes: Mapping[str, int], device: str) -> list[Any]:
+    """The operator's arguments, of inputs and outputs by name."""
+
+    def value(item: Any) -> Any:
+        if isinstance(item, OperatorTensor):
+            shape = [size_of(str(size), axes) for size in item.shape]
+            return values[item.tensor].view(shape) if item.tensor else torch.empty(shape, device=device)
+        if isinstance(item, str):
+            return values[item] if item in values else size_of(item, axes)
+        return item
+
+    return [value(item) for item in operator.arguments]
 
 
 class WorkloadRun(WorkloadCalls):

@@ -20,6 +20,12 @@ def changed(**changes):
     return yaml.safe_dump({key: value for key, value in values.items() if value is not None}, sort_keys=False)
 
 
+def operator(**changes):
+    return {
+        "packages": ["p"], "sources": ["f.cuh"], "name": "f", "function": "f<scalar_t>", "arguments": ["x", "y"],
+    } | changes  # fmt: skip
+
+
 def complaint(**changes):
     with pytest.raises(SourceError) as caught:
         parse_entry(changed(**changes), "1_scale.yaml")
@@ -37,6 +43,14 @@ def test_a_formula_gives_the_sizes_of_its_axis():
     entry = parse_entry(ENTRY.replace("2 * columns", "(columns + 3) // 4"), "here")
     assert [entry.sizes(shape)["both"] for shape in entry.workloads] == [2, 2]
     assert entry.formulas == {"both": "(columns + 3) // 4"}
+
+
+def test_what_an_operator_is_given():
+    arguments = ["x", {"tensor": "y", "shape": ["rows * both", 1]}, {"shape": [4]}, "rows * 2", None, True, 1, 0.5]
+    found = parse_entry(changed(operator=operator(arguments=arguments)), "here").operator.arguments
+    assert [type(item).__name__ for item in found] == [
+        "str", "OperatorTensor", "OperatorTensor", "str", "NoneType", "bool", "int", "float",
+    ]  # fmt: skip
 
 
 def test_names_of_files():
@@ -80,6 +94,11 @@ def test_names_of_files():
         ({"inputs": [{"name": "x", "scalar": "float64", "axes": ["rows"]}]}, "a scalar has a type alone"),
         ({"inputs": [{"name": "X", "axes": ["rows"]}]}, "must start with a small letter"),
         ({"kernels": {"current": {"packages": ["p"], "headers": ["h"], "body": ""}}}, "there is no 'upstream'"),
+        ({"operator": operator(sources=[])}, "operator: function: needs sources, and no template"),
+        ({"operator": operator(arguments=["x", "z"])}, "arguments: 'z' is neither an input, an output nor an axis"),
+        ({"operator": operator(arguments=[{"shape": ["depth"]}])}, "'depth' is neither an input, an output nor an"),
+        ({"operator": operator(arguments=[{"tensor": "factor", "shape": [1]}])}, "'factor' is no tensor of the entry"),
+        ({"operator": operator(arguments=["rows ** 2"])}, "operator.arguments: 'rows ** 2' is no formula"),
     ],
 )
 def test_what_is_wrong_is_named(changes, expected):

@@ -98,6 +98,15 @@ class Template(Part):
     """Variable of the template -> `<file>:<name of a text constant>`."""
 
 
+class OperatorTensor(Part):
+    """A tensor among an operator's arguments that is not an input or output as it is."""
+
+    tensor: Identifier | None = None
+    """The input or output that is given in another shape; none: memory of the function's own, of float32."""
+    shape: tuple[int | str, ...] = Field(min_length=1)
+    """Numbers, or formulas of axes."""
+
+
 class Operator(Part):
     """The package's own compiled function, that `python -m studies upstream` compares with."""
 
@@ -111,9 +120,18 @@ class Operator(Part):
     flags: tuple[str, ...] = ()
     """Of nvcc, those that the package uses."""
     name: str
-    """Of the operator that the sources register with PyTorch."""
-    arguments: tuple[str | bool | int | float, ...]
-    """In order: names of inputs and outputs, or constants."""
+    """Of the operator that the sources register with PyTorch, or under which `function` is exported."""
+    function: str = ""
+    """Where the sources register nothing: a C++ function of theirs that takes tensors of tvm-ffi. For every data type:
+    `scalar_t` is the type."""
+    arguments: tuple[str | bool | int | float | OperatorTensor | None, ...]
+    """In order: names of inputs and outputs, formulas of axes, tensors of another shape, or constants."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.function and (self.template or not self.sources):
+            raise ValueError("function: needs sources, and no template")
+        return self
 
 
 class Shape(Part):
@@ -179,6 +197,7 @@ class Entry(Part):
             raise ValueError(f"{untyped[0].name}: needs a dtype, because the entry has no dtypes that it could follow")
         self._check_names()
         self._check_axes()
+        self._check_operator()
         return self
 
     def _check_names(self) -> None:
@@ -191,7 +210,7 @@ class Entry(Part):
 
     def _check_axes(self) -> None:
         for name, formula in self.formulas.items():
-            for axis in sorted(_names_in(name, formula)):
+            for axis in sorted(_names_in(formula, f"axes.{name}")):
                 if axis not in self.axes:
                     raise ValueError(f"axes.{name}: '{axis}' of '{formula}' is not among the axes")
                 if self.axes[axis]:
@@ -209,6 +228,23 @@ class Entry(Part):
                 raise ValueError(f"workloads.{shape.name}.axes: {error}") from None
             if unknown := [dtype for dtype in shape.dtypes if dtype not in self.dtypes]:
                 raise ValueError(f"workloads.{shape.name}.dtypes: '{unknown[0]}' is not among the entry's dtypes")
+
+    def _check_operator(self) -> None:
+        if self.operator is None:
+            return
+        if self.operator.function and not self.dtypes:
+            raise ValueError("operator.function: the entry has no dtypes that scalar_t could stand for")
+        tensors = [item.name for item in self._tensors()]
+        names = [item.name for item in (*self.inputs, *self.outputs)]
+        formulas = [item for item in self.operator.arguments if isinstance(item, str) and item not in names]
+        for item in self.operator.arguments:
+            if isinstance(item, OperatorTensor):
+                formulas += [size for size in item.shape if isinstance(size, str)]
+                if item.tensor and item.tensor not in tensors:
+                    raise ValueError(f"operator.arguments: '{item.tensor}' is no tensor of the entry")
+        for formula in formulas:
+            if unknown := sorted(_names_in(formula, "operator.arguments") - set(self.axes)):
+                raise ValueError(f"operator.arguments: '{unknown[0]}' is neither an input, an output nor an axis")
 
     def _tensors(self) -> list[TensorOrScalar]:
         return [item for item in (*self.inputs, *self.outputs) if not item.scalar]
@@ -230,11 +266,11 @@ class Entry(Part):
         return shape.dtypes or self.dtypes
 
 
-def _names_in(axis: str, formula: str) -> set[str]:
+def _names_in(formula: str, where: str) -> set[str]:
     try:
         return names_in(formula)
     except FormulaError as error:
-        raise ValueError(f"axes.{axis}: {error}") from None
+        raise ValueError(f"{where}: {error}") from None
 
 
 def parse_entry(text: str, where: str) -> Entry:
