@@ -39,6 +39,7 @@ DESIGN = {
     "astra_rounds": "kernel method model turn sample status speedup kept",
     "judge_gold": "definition status speedup gpu_held_s wall_s",
     "own_kernels": "file definition language status speedup speedup_low speedup_high findings",
+    "own_workloads": "file definition workload held_out bytes baseline baseline_us solution_us speedup least_us",
     "judge_exploits": "exploit group language status expected speedup earned",
     "judge_idioms": "idiom language status expected as_expected mode findings",
     "judge_repeatability": "definition workload solution run speedup",

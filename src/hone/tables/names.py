@@ -29,6 +29,7 @@ NAMES = (
     "device_roofline",
     "judge_gold",
     "own_kernels",
+    "own_workloads",
     "judge_exploits",
     "judge_idioms",
     "judge_agreement",
