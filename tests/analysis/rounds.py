@@ -225,6 +225,23 @@ class Kit:
         return folder
 
 
+def run_of_a_file(outcomes: Sequence[Outcome], *, device: str = "Test GPU", head: str = "") -> Run:
+    """A `files` experiment with one file: its outcomes on `usual_workloads`; `head` are the file's comments."""
+    item = kernel(1, "silu_and_mul")
+    settings = settings_for(1, own={"method": "files", "files": "kernels", "models": ["reference/model"], "turns": 1})
+    settings = settings.model_copy(update={"baselines": ("upstream", "torch_eager")})
+    made = Kit(settings, [item], device=device)
+    source = f"{head}void launch();"
+    solution = Solution(definition=item.name, language="cpp", entry_point="launch", source=source)
+    candidate = Candidate(
+        experiment="own", method="files", model="reference/model", definition=item.name, turn=0, sample=0,
+        prompt_digest="", completion_key="", solution=solution.id, problem="", label="mine.cpp",
+    )  # fmt: skip
+    traces = [made.trace(solution.id, item, each) for item, each in zip(made.workloads, outcomes, strict=True) if each]
+    run = made.run()
+    return replace(run, records=replace(run.records, candidates=[candidate], solutions=[solution], traces=traces))
+
+
 def big_kit() -> Kit:
     """Two kernels of the paper and one of today, several roles, one agent, and two options; with failures."""
     titles = ("silu_and_mul", "merge_attn_states", "rmsnorm")

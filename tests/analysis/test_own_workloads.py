@@ -1,41 +1,19 @@
 """A user's own kernels workload by workload, beside the least time there."""
 
 import math
-from dataclasses import replace
 
 import pytest
 
-from hone.records import Candidate, Solution, Status
+from hone.records import Status
 from hone.tables.own_workloads import TABLE
 from hone.tables.registry import TABLES
 
-from .rounds import FLOOR_MS, UPSTREAM_MS, Kit, kernel, settings_for
+from .rounds import FLOOR_MS, UPSTREAM_MS, run_of_a_file
 from .tables import rows_of
-
-FILES = {"method": "files", "files": "kernels", "models": ["reference/model"], "turns": 1}
-DEFINITION = kernel(1, "silu_and_mul")
-
-
-def run_with(outcomes, *, device="Test GPU", head="", **changes):
-    """A file's outcomes on the small, the middle and the large workload."""
-    settings = settings_for(1, own=FILES)
-    settings = settings.model_copy(update={"baselines": ("upstream", "torch_eager")})
-    made = Kit(settings, [DEFINITION], device=device)
-    source = f"{head}void launch();"
-    solution = Solution(definition=DEFINITION.name, language="cpp", entry_point="launch", source=source)
-    candidate = Candidate(
-        experiment="own", method="files", model="reference/model", definition=DEFINITION.name, turn=0, sample=0,
-        prompt_digest="", completion_key="", solution=solution.id, problem="", label="mine.cpp",
-    )  # fmt: skip
-    traces = [made.trace(solution.id, item, each) for item, each in zip(made.workloads, outcomes, strict=True) if each]
-    run = made.run()
-    return replace(
-        run, records=replace(run.records, candidates=[candidate], solutions=[solution], traces=traces, **changes)
-    )
 
 
 def test_a_kernel_has_a_row_for_each_workload_the_smallest_first():
-    rows = rows_of("own_workloads", run_with([2.0, 0.5, 1.0]))
+    rows = rows_of("own_workloads", run_of_a_file([2.0, 0.5, 1.0]))
     assert [(row["workload"], row["bytes"], row["held_out"]) for row in rows] == [
         ("small", 8_000, False), ("middle", 8_000_000, False), ("large", 2**26, True),
     ]  # fmt: skip
@@ -48,25 +26,25 @@ def test_a_kernel_has_a_row_for_each_workload_the_smallest_first():
 
 
 def test_the_least_time_is_known_on_gpus_that_the_hardware_table_names():
-    assert all(math.isnan(row["least_us"]) for row in rows_of("own_workloads", run_with([1.0, 1.0, 1.0])))
-    rows = rows_of("own_workloads", run_with([1.0, 1.0, 1.0], device="NVIDIA H200"))
+    assert all(math.isnan(row["least_us"]) for row in rows_of("own_workloads", run_of_a_file([1.0, 1.0, 1.0])))
+    rows = rows_of("own_workloads", run_of_a_file([1.0, 1.0, 1.0], device="NVIDIA H200"))
     assert [row["least_us"] for row in rows] == pytest.approx([1e3 * FLOOR_MS] * 3), "the judge's own bound is longer"
     assert all(row["least_share"] == pytest.approx(row["least_us"] / row["solution_us"]) for row in rows)
     assert all(row["least_source"].startswith("a copy's 4280 GB/s") for row in rows)
 
 
 def test_what_failed_has_no_time_and_what_was_not_judged_no_row():
-    rows = rows_of("own_workloads", run_with([Status.WRONG_VALUE, None, 1.0]))
+    rows = rows_of("own_workloads", run_of_a_file([Status.WRONG_VALUE, None, 1.0]))
     assert [(row["workload"], row["status"]) for row in rows] == [("small", "wrong_value"), ("large", "passed")]
     assert math.isnan(rows[0]["speedup"]) and math.isnan(rows[0]["solution_us"])
 
 
 def test_the_page_says_where_a_kernel_loses():
-    found = TABLE.rows(run_with([2.0, 0.5, 1.0]))
+    found = TABLE.rows(run_of_a_file([2.0, 0.5, 1.0]))
     assert TABLES["own_workloads"].finding(found) == "`mine.cpp` of own loses nothing on 2 of 3 workloads."
     assert TABLE.finding([]) == ""
 
 
 @pytest.mark.parametrize("head", ["// group: honest\n", "// way: default_stream\n"])
 def test_the_judge_s_own_trials_have_other_tables(head):
-    assert rows_of("own_workloads", run_with([1.0, 1.0, 1.0], head=head)) == []
+    assert rows_of("own_workloads", run_of_a_file([1.0, 1.0, 1.0], head=head)) == []
