@@ -12,7 +12,7 @@ from .world import big_world
 
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory) -> Path:
-    """Tables of `big_world`, of `big_kit` for Astra, of a user's own file, and of `big_trainings` and `kernel_trainings` for trainings."""
+    """Tables of `big_world`, of `big_kit` for Astra, of `run_of_a_file`, and of two kits of trainings."""
     folder = big_world().make(tmp_path_factory.mktemp("tables"))
     improved = big_kit().make(tmp_path_factory.mktemp("astra"))
     for path in (*improved.glob("astra_*"), *improved.glob("search_*")):

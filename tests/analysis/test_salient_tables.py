@@ -6,6 +6,8 @@ import pytest
 
 from hone.analysis.csv_records import KernelTime, read_kernel_times
 from hone.core.csv_table import write_table as write_trial_table
+from hone.gnn.device.roofline import ALL, EPOCH
+from hone.tables.device_roofline import BOTH
 from hone.tables.registry import TABLES
 from hone.tables.salient_timeline import TIMELINE_BATCHES
 
@@ -202,6 +204,31 @@ def test_the_kernels_of_a_measurement_stay_in_order_and_say_where_it_was(tmp_pat
     assert table["kernel"].tolist() == ["draw, hop 1", "note_loss"]
     assert table["floor_share"].tolist()[0] == 0.25 and math.isnan(table["floor_share"].tolist()[1])
     assert set(table["device"]) == {"Test GPU"}
+
+
+def test_sums_are_no_kernels_where_the_page_says_which_takes_most():
+    made = Trainings()
+    sums = {"part": BOTH, "measured_us": 40.0, "floor_us": 10.0}
+    made.rooflines = [
+        *(
+            time
+            for dataset in ("small", "large")
+            for time in (
+                kernel_time("draw, hop 1", dataset=dataset, measured_us=10.0, floor_us=1.0),
+                kernel_time("adam", dataset=dataset, measured_us=30.0, floor_us=9.0),
+                kernel_time(ALL, dataset=dataset, **sums),
+            )
+        ),
+        kernel_time(EPOCH, dataset="large", **sums | {"measured_us": 36.0}),
+    ]
+    table = TABLES["device_roofline"]
+    said = (
+        "On {} the kernels of a batch take 40 us one after the other. At the speed of the hardware it would be 25 % of "
+        "that. `adam` takes most, 75 %."
+    )
+    expected = [said.format("small"), said.format("large"), "In an epoch a batch takes 36 us."]
+    assert table.finding(table.rows(made.run())) == " ".join(expected)
+    assert table.finding([]) == ""
 
 
 def test_the_timeline_has_the_first_batches_of_the_first_seed():

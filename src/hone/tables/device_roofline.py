@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
@@ -11,6 +12,8 @@ from hone.tables.table import RunTable
 from hone.tables.words import percent
 
 MACHINE = ("device", "driver", "torch")
+BOTH, EPOCH = "both", "epoch, for each batch"
+"""`part` of the rows that are no single kernel, and the name of the last one."""
 
 
 class Row(TableRow):
@@ -48,16 +51,22 @@ def rows(run: Run) -> list[Row]:
 
 
 def finding(rows: Sequence[Row]) -> str:
-    """How near all kernels together are to the hardware, and which takes most time."""
-    total = sum(row.measured_us for row in rows)
-    floor = sum(row.floor_us for row in rows)
-    if not total:
-        return ""
-    most = max(rows, key=lambda row: row.measured_us)
-    return (
-        f"At the speed of the hardware the device system's kernels would take {percent(floor / total)} of their time; "
-        f"`{most.kernel}` takes most of it, {percent(most.measured_us / total)}."
-    )
+    """Of each graph: how near all kernels together are to the hardware, and which takes most time; then the epoch."""
+    said = []
+    for (dataset, _), group in groupby(rows, key=lambda row: (row.dataset, row.training)):
+        of_graph = list(group)
+        kernels = [row for row in of_graph if row.part != BOTH]
+        total, floor = (sum(values) for values in zip(*((it.measured_us, it.floor_us) for it in kernels), strict=True))
+        if not total:
+            continue
+        most = max(kernels, key=lambda row: row.measured_us)
+        said.append(
+            f"On {dataset} the kernels of a batch take {total:.0f} us one after the other. At the speed of the "
+            f"hardware it would be {percent(floor / total)} of that. `{most.kernel}` takes most, "
+            f"{percent(most.measured_us / total)}."
+        )
+        said += [f"In an epoch a batch takes {it.measured_us:.0f} us." for it in of_graph if it.kernel == EPOCH]
+    return " ".join(said)
 
 
 TABLE = RunTable(
