@@ -5,7 +5,8 @@ import itertools
 import pytest
 
 from hone.tunables import declared
-from hone.tuning.search import GENERATION, UNUSABLE, Measured, Plan, search
+from hone.tuning import search as searches
+from hone.tuning.search import GENERATION, UNUSABLE, Measured, Plan, together
 
 SPACE = declared("// tune: A in 0, 1, 2, 3, 4, 5, 6, 7\n// tune: B in 0, 1, 2, 3, 4, 5, 6, 7\n// where: A + B < 12\n")
 
@@ -30,6 +31,12 @@ class Machine:
 
     def on(self, rung):
         return [point for at, points in self.asked if at == rung for point in points]
+
+
+def search(space, machine, plan, seed):
+    """One by itself."""
+    (found,) = together([searches.search(space, plan, seed)], lambda rung, asked: {0: machine(asked[0], rung)})
+    return found
 
 
 @pytest.mark.parametrize(
@@ -113,3 +120,30 @@ def test_unusable_points_are_limited():
     machine, plan = Machine(broken=lambda point: (point["A"], point["B"]) != (0, 0)), Plan(2, 1)
     search(SPACE, machine, plan, seed=1)
     assert len(machine.on(0)) <= UNUSABLE * plan.field
+
+
+def test_searches_that_are_made_together_are_those_that_are_made_alone():
+    """Also where one of them ends early, and others are a rung behind it."""
+    plan, seeds = Plan.within(60, 3), (1, 2, 3, 4)
+    machines = [Machine(broken=lambda point: False), Machine(lambda point: point["B"] > 4), Machine(), Machine(bool)]
+    calls = []
+
+    def measure(rung, asked):
+        calls.append((rung, sorted(asked)))
+        return {number: machines[number](points, rung) for number, points in asked.items()}
+
+    found = together([searches.search(SPACE, plan, seed) for seed in seeds], measure)
+    together_asked = [machine.asked for machine in machines]
+    alone = []
+    for machine, seed in zip(machines, seeds, strict=True):
+        machine.asked = []
+        alone.append(search(SPACE, machine, plan, seed))
+    assert [each.steps for each in found] == [each.steps for each in alone]
+    assert together_asked == [machine.asked for machine in machines]
+    assert calls[0] == (0, [0, 1, 2, 3])
+    assert len(calls) < sum(map(len, together_asked))
+    assert found[3].winner is None, "not one of its points is right"
+
+
+def test_no_search_at_all():
+    assert together([], lambda rung, asked: {}) == []

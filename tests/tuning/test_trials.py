@@ -93,9 +93,14 @@ def trying(definition, tmp_path):
     return make
 
 
+def measure(made, points, rung):
+    """For one search."""
+    return trials.measured({0: made}, rung, {0: points})[0]
+
+
 def test_verdicts_and_seconds_add_up_and_what_does_not_compile_costs_none(machine, trying):
     made = trying()
-    found = made.measure([{"WORK": 4}, {"WORK": 2}, {"WORK": 1}], 0)
+    found = measure(made, [{"WORK": 4}, {"WORK": 2}, {"WORK": 1}], 0)
     assert [round(item.speedup or 0, 3) for item in found] == [2.5, 0, 10]
     assert [step.evaluations for step in made.steps] == [2, 2, 4]
     assert [step.seconds for step in made.steps] == [3.0, 5.0, 8.0]
@@ -103,9 +108,19 @@ def test_verdicts_and_seconds_add_up_and_what_does_not_compile_costs_none(machin
     assert len(machine[0][2]) == 2
 
 
+def test_what_several_searches_ask_is_compiled_and_judged_once(machine, trying):
+    """Each has its own steps and counts all that it asked for."""
+    made = {0: trying(), 3: trying()}
+    found = trials.measured(made, 0, {0: [{"WORK": 4}, {"WORK": 1}], 3: [{"WORK": 1}, {"WORK": 2}]})
+    assert [[round(item.speedup or 0, 3) for item in found[number]] for number in (0, 3)] == [[2.5, 10], [10, 0]]
+    assert [[step.evaluations for step in made[number].steps] for number in (0, 3)] == [[2, 4], [2, 2]]
+    (call,) = machine
+    assert len(call[2]) == 2
+
+
 def test_what_a_gpu_cannot_launch_is_not_judged(machine, trying):
     made = trying(gpu("H100"))
-    found = made.measure([{"WORK": 4}, {"WORK": 8}], 0)  # 200 registers for 256 and 512 threads
+    found = measure(made, [{"WORK": 4}, {"WORK": 8}], 0)  # 200 registers for 256 and 512 threads
     assert [item.evaluations for item in found] == [2, 0]
     assert "registers a block" in made.steps[1].problem
 
@@ -113,7 +128,7 @@ def test_what_a_gpu_cannot_launch_is_not_judged(machine, trying):
 def test_each_rung_times_twice_as_long_and_the_last_is_the_judges_own(machine, trying):
     made = trying()
     for rung in (0, 1, 2, None):
-        made.measure([{"WORK": 4}], rung)
+        measure(made, [{"WORK": 4}], rung)
     protocols = [protocol for protocol, _, _ in machine]
     assert [item.timing_runs for item in protocols] == [5, 10, 12, 12]
     assert protocols[1].timing_seconds == pytest.approx(2 * protocols[0].timing_seconds)
@@ -131,7 +146,7 @@ def test_a_machine_that_cannot_judge_ends_the_search(machine, trying, monkeypatc
 
     monkeypatch.setattr(trials, "judge_all", judge_all)
     with pytest.raises(MachineError, match="no room"):
-        trying().measure([{"WORK": 4}], 0)
+        measure(trying(), [{"WORK": 4}], 0)
 
 
 @pytest.fixture

@@ -4,13 +4,14 @@
     the faster half, timed twice as long                  until few are left
     the judge's own protocol for these                    the fastest of them wins
 
-What is measured comes from a function, so that equal measurements and an equal seed give an equal search.
+A search asks and is told, so that several can be measured together, and equal measurements and an equal seed give an
+equal search.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,17 @@ class Measured:
     """Verdicts that it took; 0 where it was not run."""
 
 
-Measure = Callable[[Sequence[Point], int | None], Sequence[Measured]]
-"""Points and the rung, 0 for the shortest timing and None for the judge's own protocol -> one result for each."""
+@dataclass(frozen=True)
+class Question:
+    """Points that a search wants to be measured."""
+
+    points: Sequence[Point]
+    rung: int | None
+    """0 for the shortest timing, None for the judge's own protocol."""
+
+
+Asking = Generator[Question, Sequence[Measured], "Search"]
+"""A search under way: it asks, is told one result for each point, and returns what it found."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +102,35 @@ class Search:
         return max(judged, key=_speedup, default=None)
 
 
-def search(space: Tunable, measure: Measure, plan: Plan, seed: int) -> Search:
+def together(
+    searches: Iterable[Asking], measure: Callable[[int | None, dict[int, Sequence[Point]]], dict[int, list[Measured]]]
+) -> list[Search]:
+    """What each search found, all of them asked at the same time: compilers and GPUs like long lists.
+
+    `measure` is given a rung and the points of each search that is there, by its number, and tells each of its own.
+    """
+    under_way = dict(enumerate(searches))
+    found: dict[int, Search] = {}
+    questions: dict[int, Question] = {}
+
+    def go_on(number: int, told: Sequence[Measured] | None) -> None:
+        try:
+            questions[number] = next(under_way[number]) if told is None else under_way[number].send(told)
+        except StopIteration as ended:
+            found[number] = ended.value
+
+    for number in under_way:
+        go_on(number, None)
+    while questions:
+        rung = next(iter(questions.values())).rung
+        asked = {number: questions.pop(number) for number in list(questions) if questions[number].rung == rung}
+        told = measure(rung, {number: question.points for number, question in asked.items()})
+        for number in asked:
+            go_on(number, told[number])
+    return [found[number] for number in sorted(found)]
+
+
+def search(space: Tunable, plan: Plan, seed: int) -> Asking:
     """Fill the field, halve it, judge the last; the first values are always among those tried."""
     found = Search()
     proposals = _Proposals(space, seed)
@@ -101,7 +139,7 @@ def search(space: Tunable, measure: Measure, plan: Plan, seed: int) -> Search:
         points = proposals.next(min(GENERATION, missing, left))
         if not points:
             break
-        steps = _measured(points, 0, measure, found)
+        steps = yield from _measured(points, 0, found)
         proposals.tell(steps)
         if all(step.measured.speedup is None for step in found.steps):
             break  # not one of a generation, the first values included, is right: it is the kernel, not its parameters
@@ -109,16 +147,19 @@ def search(space: Tunable, measure: Measure, plan: Plan, seed: int) -> Search:
     for rung, size in enumerate(plan.rungs[1:], start=1):
         if len(alive) <= plan.finalists:
             break
-        again = _measured([step.values for step in alive[:size]], rung, measure, found)
+        again = yield from _measured([step.values for step in alive[:size]], rung, found)
         alive = sorted((step for step in again if step.measured.speedup is not None), key=_speedup, reverse=True)
-    _measured([step.values for step in alive[: plan.finalists]], None, measure, found)
+    yield from _measured([step.values for step in alive[: plan.finalists]], None, found)
     return found
 
 
-def _measured(points: Sequence[Point], rung: int | None, measure: Measure, found: Search) -> list[Step]:
+def _measured(
+    points: Sequence[Point], rung: int | None, found: Search
+) -> Generator[Question, Sequence[Measured], list[Step]]:
     if not points:
         return []
-    steps = [Step(point, rung, it) for point, it in zip(points, measure(points, rung), strict=True)]
+    told = yield Question(points, rung)
+    steps = [Step(point, rung, it) for point, it in zip(points, told, strict=True)]
     found.steps += steps
     return steps
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from hone.config.experiments import Experiment
@@ -14,8 +15,8 @@ from hone.methods.files import chosen_files
 from hone.records import Candidate, Definition, Protocol, SearchStep, Solution, Workload
 from hone.sources.solution_files import SourceFile, tunable_of
 from hone.sources.workloads import group, spread, visible
-from hone.tuning.search import Plan, search
-from hone.tuning.trials import Bench, Template, Trials
+from hone.tuning.search import Plan, search, together
+from hone.tuning.trials import Bench, Template, Trials, measured
 
 
 def tune(
@@ -40,8 +41,7 @@ def tune(
         strategy = _strategy(experiment)
         timed = spread(definition, visible(given[definition.name]), strategy.workloads)
         bench = Bench(definition, timed, protocol, baselines, store, gpu, strategy.short_runs)
-        for repeat in range(strategy.repeats):
-            best, found = _search(name, file, bench, strategy, repeat)
+        for repeat, (best, found) in enumerate(_searches(name, file, bench, strategy)):
             steps += found
             if best is not None:
                 winners[best.id] = best
@@ -68,16 +68,17 @@ def _strategy(experiment: Experiment) -> Tuned:
     return experiment.strategy
 
 
-def _search(
-    name: str, file: SourceFile, bench: Bench, strategy: Tuned, repeat: int
-) -> tuple[Solution | None, list[SearchStep]]:
-    """The winner of one search and its steps."""
+def _searches(
+    name: str, file: SourceFile, bench: Bench, strategy: Tuned
+) -> Iterator[tuple[Solution | None, list[SearchStep]]]:
+    """The winner of each search of a file and its steps; they are all made at the same time."""
     template = Template(file.path.name, file.solution, tunable_of(file.path))
     budget = strategy.budget.evaluations or 0
     plan = Plan.within(budget // len(bench.workloads), strategy.finalists)
     if plan is None:
         problem = f"{budget} evaluations are not enough to try one kernel on {len(bench.workloads)} workloads"
         raise ConfigError(problem, where=f"experiments.{name}.strategy.budget", remedy="raise evaluations")
-    trials = Trials(name, template, bench, repeat, strategy.seed + repeat)
-    winner = search(template.space, trials.measure, plan, trials.seed).winner
-    return (template.at(winner.values) if winner else None), trials.steps
+    trials = {it: Trials(name, template, bench, it, strategy.seed + it) for it in range(strategy.repeats)}
+    searches = (search(template.space, plan, each.seed) for each in trials.values())
+    for each, found in zip(trials.values(), together(searches, partial(measured, trials)), strict=True):
+        yield (template.at(found.winner.values) if found.winner else None), each.steps

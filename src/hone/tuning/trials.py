@@ -1,4 +1,4 @@
-"""Points of a search on this machine: compiled in parallel, pruned by the compiler's figures, timed by the judge."""
+"""Points of searches on this machine: compiled in parallel, pruned by the compiler's figures, timed by the judge."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Bench:
 
 @dataclass
 class Trials:
-    """Measures points of one template; `steps` has what came of each."""
+    """One search of a template's values: `steps` has what came of each point."""
 
     experiment: str
     template: Template
@@ -93,42 +93,8 @@ class Trials:
     steps: list[SearchStep] = field(default_factory=list)
     _first: Build | None = None
 
-    def measure(self, points: Sequence[Point], rung: int | None) -> list[Measured]:
-        """As `search` wants it. Raises MachineError without a compiler, and where nothing can be judged."""
-        bench = self.bench
-        solutions = [self.template.at(point) for point in points]
-        builds = self._build(solutions)
-        objections = [self._objection(builds[item.id], point) for item, point in zip(solutions, points, strict=True)]
-        sound = [item for item, problem in zip(solutions, objections, strict=True) if not problem]
-        traces: dict[str, dict[str, Trace]] = {}
-        for trace in judge_all(
-            sound, builds, {bench.definition.name: bench.definition}, {bench.definition.name: bench.workloads},
-            bench.protocol_of(rung), baselines=bench.baselines if rung is None else (bench.baseline,),
-            store=bench.store, progress=False,
-        ):  # fmt: skip
-            traces.setdefault(trace.solution, {})[trace.workload] = trace
-        rows = zip(solutions, points, objections, strict=True)
-        return [
-            self._note(item, point, rung, builds[item.id], problem, traces.get(item.id, {}))
-            for item, point, problem in rows
-        ]
-
-    def _build(self, solutions: Sequence[Solution]) -> Mapping[str, Build]:
-        bench = self.bench
-        wanted = with_kernels(
-            [*solutions, self.template.solution], {bench.definition.name: bench.definition}, bench.protocol.device
-        )
-        made = build_all(
-            wanted, {bench.definition.name: bench.definition}, store=bench.store,
-            timeout_s=bench.protocol.build_timeout_s, workers=compilers_at_a_time(), gpu=bench.gpu, progress=False,
-        )  # fmt: skip
-        if missing := next((item for item in made if item.status is BuildStatus.NO_COMPILER), None):
-            remedy = "install it, then run the same command again"
-            raise MachineError(missing.log.splitlines()[0], where=self.template.file, remedy=remedy)
-        return {item.solution: item for item in made}
-
-    def _objection(self, build: Build, point: Point) -> str:
-        """Why a point is not run."""
+    def objection(self, build: Build, point: Point) -> str:
+        """Why a point is not run; empty: nothing speaks against it."""
         if build.status is not BuildStatus.BUILT:
             said = first_error(build.log).splitlines()
             return f"{build.status.value}: {said[0] if said else ''}".strip()
@@ -136,7 +102,7 @@ class Trials:
             self._first = build
         return objection(build, self.template.space, point, self.bench.gpu, self._first)
 
-    def _note(
+    def note(
         self,
         solution: Solution,
         point: Point,
@@ -145,6 +111,7 @@ class Trials:
         problem: str,
         traces: Mapping[str, Trace],
     ) -> Measured:
+        """Keep what came of a point. Raises MachineError where it could not be judged."""
         before = self.steps[-1] if self.steps else None
         unresolved = next((trace for trace in traces.values() if not trace.status.resolved), None)
         if unresolved is not None:
@@ -163,6 +130,54 @@ class Trials:
             )
         )  # fmt: skip
         return Measured(speedup, len(traces))
+
+
+def measured(
+    trials: Mapping[int, Trials], rung: int | None, points: Mapping[int, Sequence[Point]]
+) -> dict[int, list[Measured]]:
+    """As `together` wants it, for searches of one template: compiled in one pool, judged in one session.
+
+    Raises MachineError without a compiler, and where nothing can be judged.
+    """
+    one = next(iter(trials.values()))
+    bench, template = one.bench, one.template
+    asked = [(number, point, template.at(point)) for number, each in points.items() for point in each]
+    builds = _built(bench, template, [solution for *_, solution in asked])
+    objections = [trials[number].objection(builds[item.id], point) for number, point, item in asked]
+    sound = {item.id: item for (*_, item), problem in zip(asked, objections, strict=True) if not problem}
+    traces = _judged(bench, rung, list(sound.values()), builds)
+    found: dict[int, list[Measured]] = {number: [] for number in points}
+    for (number, point, item), problem in zip(asked, objections, strict=True):
+        seen = {} if problem else traces.get(item.id, {})
+        found[number].append(trials[number].note(item, point, rung, builds[item.id], problem, seen))
+    return found
+
+
+def _built(bench: Bench, template: Template, solutions: Sequence[Solution]) -> Mapping[str, Build]:
+    wanted = {item.id: item for item in [*solutions, template.solution]}
+    known = {bench.definition.name: bench.definition}
+    made = build_all(
+        with_kernels(list(wanted.values()), known, bench.protocol.device), known, store=bench.store,
+        timeout_s=bench.protocol.build_timeout_s, workers=compilers_at_a_time(), gpu=bench.gpu, progress=False,
+    )  # fmt: skip
+    if missing := next((item for item in made if item.status is BuildStatus.NO_COMPILER), None):
+        remedy = "install it, then run the same command again"
+        raise MachineError(missing.log.splitlines()[0], where=template.file, remedy=remedy)
+    return {item.solution: item for item in made}
+
+
+def _judged(
+    bench: Bench, rung: int | None, solutions: Sequence[Solution], builds: Mapping[str, Build]
+) -> dict[str, dict[str, Trace]]:
+    """Solution -> workload -> verdict."""
+    traces: dict[str, dict[str, Trace]] = {}
+    for trace in judge_all(
+        solutions, builds, {bench.definition.name: bench.definition}, {bench.definition.name: bench.workloads},
+        bench.protocol_of(rung), baselines=bench.baselines if rung is None else (bench.baseline,),
+        store=bench.store, progress=False,
+    ):  # fmt: skip
+        traces.setdefault(trace.solution, {})[trace.workload] = trace
+    return traces
 
 
 def _failure(traces: Mapping[str, Trace]) -> str:
