@@ -118,7 +118,7 @@ class ProcessParts(Record):
     """Where one process's epoch went, in seconds: all parts but `sample_s` add up to the time until its last step."""
 
     sample_s: float
-    """Sampling and fetching features, which run beside steps; only `wait_batch_s` of it may show."""
+    """Sampling, and fetching the features of a group's first batch: beside steps, so only `wait_batch_s` may show."""
     step_s: float
     """Forward, backward and optimiser."""
     all_reduce_s: float

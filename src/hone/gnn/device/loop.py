@@ -1,4 +1,5 @@
 """An epoch on the device: groups of batches sampled ahead on one stream, trained on another, both out of CUDA graphs.
+Features of a batch are gathered during the step on the batch before it.
 
 The host looks at one number for each batch, whether it fitted into its room, and only at those of a group that was
 sampled while the group before it was trained. A batch that did not fit is sampled again with room for the largest

@@ -134,7 +134,7 @@ class EpochWatch(Unwatched):
 
     @property
     def sample_s(self) -> float:
-        """Seconds of sampling and fetching features in the epoch."""
+        """Seconds of sampling in the epoch, and of fetching the features of each group's first batch."""
         return sum(end.since(begin) for begin, end in self._sampling)
 
 
