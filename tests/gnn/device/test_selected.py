@@ -95,20 +95,23 @@ def builtin(work, rounded_graph, compiled, tmp_path_factory):
     return figures(run(work, rounded_graph, compiled, tmp_path_factory.mktemp("builtin")))
 
 
-@pytest.mark.parametrize("names", [NAMES, NAMES[-1:]], ids="+".join)
+@pytest.mark.parametrize("names", [NAMES, NAMES[-1:], NAMES[:1]], ids="+".join)
 def test_the_builtins_own_source_as_a_selected_kernel_gives_the_same_bits(
     names, work, builtin, rounded_graph, compiled, objects, tmp_path, monkeypatch
 ):
-    called, call = set(), Library.call
+    called, call, notes = set(), Library.call, set()
 
     def noted(library, name, *arguments):
         called.add("draw_neighbours" if name == "draw" and arguments[-1] else name)
+        if name == "gradient_of_states":
+            notes.add(arguments[5] is not None)
         return call(library, name, *arguments)
 
     monkeypatch.setattr(Library, "call", noted)
     selected = with_objects(work, {name: objects(name) for name in names})
     assert figures(run(selected, rounded_graph, compiled, tmp_path)) == builtin
     assert set(NAMES) - called == set(names)
+    assert notes == (set() if "gradient_of_states" in names else {True}), "a selected draw leaves them to the builtins"
 
 
 def test_a_batch_that_does_not_fit_is_trained_with_selected_kernels_too(

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from hone.records import Definition
 
 
+NOTED = {"mean_of_states", "gradient_of_states"}
+"""The operator that notes what passes of a state, and the one that reads it."""
+
+
 class Operators:
     """The builtin ones, of the library."""
 
@@ -84,7 +88,7 @@ class SelectedOperators(Operators):
     there is room for one source more than a batch can have. `SagePass` and `begin` see to it.
     """
 
-    in_place = noting = False
+    in_place = False
 
     def __init__(self, library: Library, objects: Mapping[str, str], definitions: Mapping[str, Definition]) -> None:
         """`objects`: operator -> path. Raises OperatorError when one cannot be loaded."""
@@ -97,6 +101,8 @@ class SelectedOperators(Operators):
             for name, path in objects.items()
         }
         self._definitions = definitions
+        self.noting = not NOTED & set(objects)
+        """No selected kernel writes notes, or reads them."""
 
     def draw_neighbours(self, batch: BatchRoom, graph: DeviceGraph, progress: Tensor) -> None:
         """As the builtin."""
@@ -126,9 +132,9 @@ class SelectedOperators(Operators):
     def mean_of_states(
         self, batch: BatchRoom, layer: int, share: float, states: Tensor, out: Tensor, notes: Tensor | None = None
     ) -> None:
-        """As the builtin, without notes."""
+        """As the builtin; a selected kernel takes no notes."""
         if "mean_of_states" not in self._kernels:
-            return super().mean_of_states(batch, layer, share, states, out)
+            return super().mean_of_states(batch, layer, share, states, out, notes)
         hop = hop_of(batch, layer)
         given = {**_rows(batch, hop), **_dropout(batch, layer, share), "states": states, "out": out}
         return self._launch("mean_of_states", given, {"room": hop.sources + 1})
@@ -137,9 +143,9 @@ class SelectedOperators(Operators):
         self, batch: BatchRoom, layer: int, share: float, out_gradient: Tensor, states: Tensor, gradient: Tensor,
         notes: Tensor | None = None,
     ) -> None:  # fmt: skip
-        """As the builtin, without notes, and but for `gradient`, which is not `states`."""
+        """As the builtin, but for `gradient`, which is not `states`; a selected kernel reads no notes."""
         if "gradient_of_states" not in self._kernels:
-            return super().gradient_of_states(batch, layer, share, out_gradient, states, gradient)
+            return super().gradient_of_states(batch, layer, share, out_gradient, states, gradient, notes)
         hop = hop_of(batch, layer)
         given = {**_rows(batch, hop), **_dropout(batch, layer, share), "begins": hop.offsets, "readers": hop.readers}
         given |= {"out_gradient": out_gradient, "states": states, "gradient": gradient}

@@ -35,11 +35,18 @@ class _Choice(Structure):
 class RowProduct:
     """left (rows, inner) @ right (inner, columns) -> out, all of them bfloat16 and contiguous; can be captured.
 
+    All begin at multiples of 256 bytes, as what PyTorch allocates on a GPU does.
+
     `torch.mm` where there is no cuBLASLt, or where it has no such kernel.
     """
 
     def __init__(self, rows: int, inner: int, columns: int, device: torch.device) -> None:
         self._plan = _Plan(rows, inner, columns) if device.type == "cuda" and _library() else None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether there is such a kernel."""
+        return self._plan is not None and self._plan.found
 
     def __call__(self, left: Tensor, right: Tensor, out: Tensor) -> None:
         """`out` is none of the others."""
@@ -64,11 +71,12 @@ class _Plan:
             "cublasLtMatmulAlgoGetHeuristic", _handle(), self._description, self._right, self._left, self._out,
             self._out, preference, c_int(1), byref(self._choice), byref(found),
         )  # fmt: skip
-        self._found = found.value == 1 and self._choice.state == 0
+        _ask("cublasLtMatmulPreferenceDestroy", preference)
+        self.found = found.value == 1 and self._choice.state == 0
 
     def run(self, left: Tensor, right: Tensor, out: Tensor) -> bool:
         """Whether it was launched."""
-        if not self._found:
+        if not self.found:
             return False
         one, zero = c_float(1.0), c_float(0.0)
         pointers = [c_void_p(it.data_ptr()) for it in (right, left, out)]
