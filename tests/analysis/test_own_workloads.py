@@ -41,8 +41,16 @@ def test_what_failed_has_no_time_and_what_was_not_judged_no_row():
 
 def test_the_page_says_where_a_kernel_loses():
     found = TABLE.rows(run_of_a_file([2.0, 0.5, 1.0]))
-    assert TABLES["own_workloads"].finding(found) == "`mine.cpp` of own loses nothing on 2 of 3 workloads."
+    assert TABLES["own_workloads"].finding(found) == (
+        "`mine.cpp` of own loses nothing on 2 of 3 workloads of kit/level1/1_silu_and_mul."
+    )
     assert TABLE.finding([]) == ""
+    doubtful, failed = found[0].model_copy(update={"findings": "below_floor"}), "wrong_value"
+    other = [row.model_copy(update={"definition": "kit/level1/2_other"}) for row in found[:1]]
+    assert TABLE.finding([doubtful, found[2].model_copy(update={"status": failed}), *other]) == (
+        "`mine.cpp` of own loses nothing on 0 of 1 workloads of kit/level1/1_silu_and_mul. "
+        "`mine.cpp` of own loses nothing on 1 of 1 workloads of kit/level1/2_other."
+    )
 
 
 @pytest.mark.parametrize("head", ["// group: honest\n", "// way: default_stream\n"])

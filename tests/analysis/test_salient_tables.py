@@ -229,6 +229,10 @@ def test_sums_are_no_kernels_where_the_page_says_which_takes_most():
     expected = [said.format("small"), said.format("large"), "In an epoch a batch takes 36 us."]
     assert table.finding(table.rows(made.run())) == " ".join(expected)
     assert table.finding([]) == ""
+    made.rooflines = [kernel_time("adam", training=name, measured_us=30.0) for name in ("first", "second")]
+    assert table.finding(table.rows(made.run())).count("takes most, 100 %") == 2, "a training by itself"
+    made.rooflines = [kernel_time(EPOCH, **sums)]
+    assert table.finding(table.rows(made.run())) == "", "no kernel, no finding"
 
 
 def test_the_timeline_has_the_first_batches_of_the_first_seed():

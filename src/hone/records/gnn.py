@@ -118,7 +118,7 @@ class ProcessParts(Record):
     """Where one process's epoch went, in seconds: all parts but `sample_s` add up to the time until its last step."""
 
     sample_s: float
-    """Sampling, and fetching the features of a group's first batch: beside steps, so only `wait_batch_s` may show."""
+    """Sampling, and fetching a group's first features: beside steps, so only `wait_batch_s` may show."""
     step_s: float
     """Forward, backward and optimiser."""
     all_reduce_s: float
@@ -126,7 +126,7 @@ class ProcessParts(Record):
     wait_ranks_s: float
     """Steps wait for the last process to come to a sum."""
     wait_batch_s: float
-    """No step to do: the next batches are not sampled yet, or their steps not launched."""
+    """No step to do: the next batch is not sampled yet, its features not gathered, or its step not launched."""
 
 
 class EpochParts(Record):

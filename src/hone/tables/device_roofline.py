@@ -56,7 +56,7 @@ def finding(rows: Sequence[Row]) -> str:
     for (dataset, _), group in groupby(rows, key=lambda row: (row.dataset, row.training)):
         of_graph = list(group)
         kernels = [row for row in of_graph if row.part != BOTH]
-        total, floor = (sum(values) for values in zip(*((it.measured_us, it.floor_us) for it in kernels), strict=True))
+        total, floor = sum(row.measured_us for row in kernels), sum(row.floor_us for row in kernels)
         if not total:
             continue
         most = max(kernels, key=lambda row: row.measured_us)

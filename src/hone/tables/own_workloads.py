@@ -40,7 +40,8 @@ class Row(TableRow):
     """Median time of the kernel in us."""
     speedup: columns.Speedup = EMPTY
     least_us: float = EMPTY
-    """The least time that the GPU can need, in microseconds: bytes at the speed of a copy, or the shortest kernel."""
+    """The least time that the GPU can need, in microseconds: the longest of bytes at the speed of a copy, the shortest
+    kernel, and the judge's own bound."""
     least_share: float = EMPTY
     """least_us over solution_us: 1 cannot be passed."""
     bandwidth: float = EMPTY
@@ -97,13 +98,13 @@ def _measured(definition: Definition, workload: Workload, trace: Trace, item: Ce
 
 
 def finding(rows: Sequence[Row]) -> str:
-    """Of each file that passed, on how many workloads it is at least as fast as the baseline."""
+    """Of each file that passed, on how many workloads it is at least as fast as the baseline, without any doubt."""
     said = []
-    for (experiment, file), group in groupby(rows, key=lambda row: (row.experiment, row.file)):
+    for (experiment, problem, file), group in groupby(rows, key=lambda row: (row.experiment, row.definition, row.file)):
         timed = [row for row in group if row.status == Status.PASSED and not math.isnan(row.speedup)]
         if timed:
-            kept = sum(row.speedup >= 1 for row in timed)
-            said.append(f"`{file}` of {experiment} loses nothing on {of(kept, len(timed), 'workloads')}.")
+            kept = sum(row.speedup >= 1 and not row.findings for row in timed)
+            said.append(f"`{file}` of {experiment} loses nothing on {of(kept, len(timed), 'workloads')} of {problem}.")
     return " ".join(said)
 
 

@@ -65,7 +65,7 @@ class Row(TableRow):
     wait_ranks_s: float = EMPTY
     """Seconds in which steps wait for the last process to come to a sum."""
     wait_batch_s: float = EMPTY
-    """Seconds without a step to do: batches are not sampled yet, or steps not launched."""
+    """Seconds without a step to do: batches not sampled yet, features not gathered, or steps not launched."""
     parts_epoch_s: float = EMPTY
     """Wall seconds of the epoch with timers; what it is longer by than epoch_s, the timers cost."""
     training: columns.Training = ""

@@ -53,9 +53,9 @@ class Row(TableRow):
     wait_ranks_us: float = EMPTY
     """Microseconds a batch in which steps wait for the last process to come to a sum."""
     wait_batch_us: float = EMPTY
-    """Microseconds a batch without a step to do: batches are not sampled yet, or steps not launched."""
+    """Microseconds a batch without a step to do: not sampled yet, features not gathered, or not launched."""
     sample_us: float = EMPTY
-    """Microseconds a batch of sampling and fetching features, which run beside the steps."""
+    """Microseconds a batch of sampling and fetching a group's first features, which run beside the steps."""
     epoch_std_s: columns.EpochDeviation = EMPTY
     nodes: float = EMPTY
     """Hosts that the processes ran on, as many on each."""

@@ -40,7 +40,8 @@ class Row(TableRow):
     """Of the best kernel so far over the baseline, as the search measured it: on its suite, or on the workloads that a
     prompt may show. A search of parameters has short timings before its end."""
     possible: float = EMPTY
-    """Speedup of a kernel at the least possible time; empty where the device's is not known."""
+    """Speedup of a kernel at the least time by the judge's own bound, where outputs may stay in a cache; empty where
+    that is not known. own_workloads has a nearer bound."""
     share: float = EMPTY
     """Of that in the speedup, 0 to 1."""
     ci_low: float = EMPTY

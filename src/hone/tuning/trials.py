@@ -148,7 +148,7 @@ def measured(
     traces = _judged(bench, rung, list(sound.values()), builds)
     found: dict[int, list[Measured]] = {number: [] for number in points}
     for (number, point, item), problem in zip(asked, objections, strict=True):
-        seen = {} if problem else traces.get(item.id, {})
+        seen = traces.get(item.id, {})
         found[number].append(trials[number].note(item, point, rung, builds[item.id], problem, seen))
     return found
 

@@ -1,5 +1,7 @@
 """Whole epochs on the device: as many steps as batches, and none of them on less than was sampled."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -50,6 +52,58 @@ def one_by_one(made, epochs):
             part.backward(place)
             made.weights.update()
     return float(made.weights.loss_sum)
+
+
+def watched_gathers(loop, monkeypatch):
+    """(what, number of the room in its group) in the order of the calls; `stepped` where a step begins."""
+    seen, rooms = [], {id(room): place for group in loop._groups for place, room in enumerate(group.rooms)}
+    gather, forward = loop._pass.gather, loop._pass.forward
+
+    def noted_gather(room):
+        seen.append(("gathered", rooms[id(room)]))
+        gather(room)
+
+    def noted_forward(room, **options):
+        seen.append(("stepped", rooms[id(room)]))
+        return forward(room, **options)
+
+    monkeypatch.setattr(loop._pass, "gather", noted_gather)
+    monkeypatch.setattr(loop._pass, "forward", noted_forward)
+    return seen
+
+
+@pytest.mark.parametrize("place", ["gpu", "host"])
+def test_features_are_gathered_during_the_step_before_and_only_of_batches_that_there_are(
+    kernels, device_graph, monkeypatch, place
+):
+    """Six batches in groups of four: the second group has two. A link to features is busy from a step's beginning."""
+    made = Made(kernels, replace(device_graph, place=place))
+    loop = made.loop(group=4)
+    if loop._side is not None:
+        pytest.skip("calls are captured on a GPU")
+    seen = watched_gathers(loop, monkeypatch)
+    loop.run(plan_of(0))
+    trained = [place for what, place in seen if what == "stepped"]
+    assert trained == [0, 1, 2, 3, 0, 1]
+    assert sorted(place for what, place in seen if what == "gathered") == [0, 0, 1, 1, 2, 3]
+    for following in (1, 2, 3):
+        step = seen.index(("stepped", following - 1))
+        assert seen.index(("gathered", following)) == (step + 1 if place == "gpu" else step - 1)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_models_of_few_layers_have_their_features_gathered_too(kernels, device_graph, layers):
+    """Several batches in a group end as one batch after the other does."""
+    losses = []
+    for group in (1, 4):
+        model = build_model("sage", inputs=16, hidden=16, outputs=4, layers=layers, dropout=0.1, seed=1)
+        hyper = HYPER.model_copy(update={"fanouts": FANOUTS[:layers]})
+        weights = Weights(model, device_graph.features, hyper, kernels)
+        room = Room.largest(BATCH, FANOUTS[:layers], len(device_graph.labels))
+        sampler = DeviceSampler(device_graph, room, kernels, seed=5, max_seeds=600, deterministic=True)
+        loop = DeviceLoop(device_graph, sage_model(weights, device_graph, 0.1, kernels), sampler, group=group)
+        losses.append([loop.run(plan_of(epoch)) for epoch in range(2)])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-12)
 
 
 @pytest.mark.parametrize("group", [1, 4, 16])

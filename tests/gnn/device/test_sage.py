@@ -168,6 +168,24 @@ def test_gradients_with_dropout_are_those_of_autograd_with_its_masks(kernels, de
         assert off(found, wanted) < 0.01
 
 
+def test_the_way_back_reads_notes_in_place_of_states(kernels, device_graph):
+    """Their states are gone by then; inference, which has no way back, leaves notes alone."""
+    made, other = Made(kernels, device_graph, dropout=0.1), Made(kernels, device_graph, dropout=0.1)
+    for each in (made, other):
+        each.part.gather(each.place)
+        each.part.forward(each.place, training=True)
+    noted = [notes.clone() for notes in made.part._notes]
+    assert len(noted) == 2 and all(notes.any() for notes in noted)
+    for states in made.part._states[:-1]:
+        states.fill_(float("nan"))
+    for each in (made, other):
+        each.part.backward(each.place)
+    for found, wanted in zip(made.gradients(), other.gradients(), strict=True):
+        assert torch.equal(found, wanted)
+    made.part.forward(made.place, training=False)
+    assert all(map(torch.equal, made.part._notes, noted))
+
+
 def test_every_layer_batch_and_seed_has_a_dropout_of_its_own(kernels, device_graph):
     keys = set()
     for seed in (1, 2):

@@ -189,10 +189,10 @@ def test_more_rows_than_a_gpu_has_threads_for(kernels, device, rows, width):
     assert not out[rows:].any()
 
 
-@pytest.mark.parametrize(("width", "room"), [(256, 17_000), (208, 6_000), (4128, 300)])
+@pytest.mark.parametrize(("width", "room"), [(256, 17_000), (208, 6_000), (208, 23_000), (4128, 300)])
 @pytest.mark.parametrize("dropout", [{}, {"share": 0.5}, {"drops": False}], ids=["any", "half", "none"])
 def test_more_sources_than_a_gpu_has_threads_for(kernels, device, width, room, dropout):
-    """A thread has two groups of columns then."""
+    """A thread has two groups of columns then, or four where rows have notes and are wide enough."""
     made = Made(*with_hubs(60, 9, 60, [3, 59]), 60, width, (64, room), device, **dropout)
     check_gradient(made, kernels)
 

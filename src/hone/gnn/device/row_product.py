@@ -41,7 +41,8 @@ class RowProduct:
     """
 
     def __init__(self, rows: int, inner: int, columns: int, device: torch.device) -> None:
-        self._plan = _Plan(rows, inner, columns) if device.type == "cuda" and _library() else None
+        self._shapes = (rows, inner), (inner, columns), (rows, columns)
+        self._plan = _Plan(*self._shapes, device) if device.type == "cuda" and _library() else None
 
     @property
     def is_own(self) -> bool:
@@ -49,7 +50,10 @@ class RowProduct:
         return self._plan is not None and self._plan.found
 
     def __call__(self, left: Tensor, right: Tensor, out: Tensor) -> None:
-        """`out` is none of the others."""
+        """`out` is none of the others. Raises ValueError for other shapes."""
+        shapes = tuple(tuple(it.shape) for it in (left, right, out))
+        if shapes != self._shapes:
+            raise ValueError(f"the product is of {self._shapes}, not of {shapes}")
         if self._plan is None or not self._plan.run(left, right, out):
             torch.mm(left, right, out=out)
 
@@ -57,18 +61,24 @@ class RowProduct:
 class _Plan:
     """Matrices are handed over as their transposes, because cuBLAS stores columns: out' = right' @ left'."""
 
-    def __init__(self, rows: int, inner: int, columns: int) -> None:
-        make = _made
-        self._description = make("cublasLtMatmulDescCreate", c_int(IN_FLOAT32), c_int(FLOAT32))
-        self._right, self._left, self._out = (
-            make("cublasLtMatrixLayoutCreate", c_int(BFLOAT16), c_uint64(m), c_uint64(n), c_int64(m))
-            for m, n in ((columns, inner), (inner, rows), (columns, rows))
+    def __init__(
+        self, left: tuple[int, int], right: tuple[int, int], out: tuple[int, int], device: torch.device
+    ) -> None:
+        """Of these shapes."""
+        self._handle = _handle(device.index if device.index is not None else torch.cuda.current_device())
+        self._description = _made("cublasLtMatmulDescCreate", c_int(IN_FLOAT32), c_int(FLOAT32))
+        self._left, self._right, self._out = (
+            _made("cublasLtMatrixLayoutCreate", c_int(BFLOAT16), c_uint64(width), c_uint64(rows), c_int64(width))
+            for rows, width in (left, right, out)
         )
-        preference, none = make("cublasLtMatmulPreferenceCreate"), c_uint64(0)
+        preference, none = _made("cublasLtMatmulPreferenceCreate"), c_uint64(0)
+        self.found = all((self._handle, self._description, self._left, self._right, self._out, preference))
+        if not self.found:
+            return
         _ask("cublasLtMatmulPreferenceSetAttribute", preference, c_int(MAX_WORKSPACE), byref(none), c_size_t(8))
         self._choice, found = _Choice(), c_int32(0)
         _ask(
-            "cublasLtMatmulAlgoGetHeuristic", _handle(), self._description, self._right, self._left, self._out,
+            "cublasLtMatmulAlgoGetHeuristic", self._handle, self._description, self._right, self._left, self._out,
             self._out, preference, c_int(1), byref(self._choice), byref(found),
         )  # fmt: skip
         _ask("cublasLtMatmulPreferenceDestroy", preference)
@@ -81,7 +91,7 @@ class _Plan:
         one, zero = c_float(1.0), c_float(0.0)
         pointers = [c_void_p(it.data_ptr()) for it in (right, left, out)]
         return _ask(
-            "cublasLtMatmul", _handle(), self._description, byref(one), pointers[0], self._right, pointers[1],
+            "cublasLtMatmul", self._handle, self._description, byref(one), pointers[0], self._right, pointers[1],
             self._left, byref(zero), pointers[2], self._out, pointers[2], self._out, byref(self._choice.algorithm),
             None, c_size_t(0), c_void_p(torch.cuda.current_stream().cuda_stream),
         )  # fmt: skip
@@ -97,11 +107,14 @@ def _library() -> Any:
 
 
 @cache
-def _handle() -> c_void_p:
-    return _made("cublasLtCreate")
+def _handle(index: int) -> c_void_p:
+    """Of the GPU with this number."""
+    with torch.cuda.device(index):
+        return _made("cublasLtCreate")
 
 
 def _made(function: str, *arguments: Any) -> c_void_p:
+    """What it makes; null where it refuses."""
     made = c_void_p()
     _ask(function, byref(made), *arguments)
     return made

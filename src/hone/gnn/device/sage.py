@@ -1,7 +1,8 @@
 """GraphSAGE forward and backward on a sampled batch: products are cuBLAS's, everything else is one kernel each.
 
-The state of a layer is kept as it leaves the product; whoever reads it applies ReLU and dropout, forward and backward,
-with a mask that is computed again and never stored. States are bfloat16, sums and gradients of weights float32.
+The state of a layer is kept as it leaves the product. Whoever reads it on the way forward applies ReLU and dropout, by
+a hash, and notes a bit for each element that passes. The way back reads the notes, or computes the hash again where
+operators take none. States are bfloat16, sums and gradients of weights float32.
 """
 
 from __future__ import annotations
