@@ -37,7 +37,7 @@ extern "C" void launch(const float* x, float* out, int64_t rows, int64_t cols) {
     for (int64_t i = 0; i < rows * cols; ++i) {body}
 }}
 """
-SLOW = KERNEL.format(body="for (int pass = 0; pass < 100; ++pass) { volatile float y = 3 * x[i]; out[i] = y; }")
+SLOW = KERNEL.format(body="for (int pass = 0; pass < 600; ++pass) { volatile float y = 3 * x[i]; out[i] = y; }")
 FAST = KERNEL.format(body="out[i] = 3 * x[i];")
 OTHER = KERNEL.format(body="out[i] = x[i] * 3;")
 WRONG = KERNEL.format(body="out[i] = 2 * x[i];")
@@ -50,7 +50,7 @@ MODEL = "openai-api/fake/writer"
 
 
 def definition(number):
-    """Triples a matrix; the existing kernel does it 100 times over: slower than any noise of a busy machine."""
+    """Triples a matrix; the existing kernel does it 600 times over: 8 ms, where a busy machine adds 4 now and then."""
     shape = {"shape": ("rows", "cols"), "dtype": "float32"}
     return Definition(
         name=f"mini/level1/{number}_Triple", source="mini", level=1, number=number, title="Triple",
