@@ -1,5 +1,6 @@
 """Whole epochs on the device: as many steps as batches, and none of them on less than was sampled."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -11,9 +12,11 @@ from hone.gnn.device.memory import BatchRoom, Room
 from hone.gnn.device.passes import sage_model
 from hone.gnn.device.sage import SagePass
 from hone.gnn.device.sampler import DeviceSampler
+from hone.gnn.device.streams import Aside
 from hone.gnn.device.weights import Weights
 from hone.gnn.models import build_model
 from hone.gnn.seeds import Plan, shuffled
+from tests.gnn.device.test_streams import Stream
 
 FANOUTS, BATCH = (5, 4, 3), 24
 HYPER = HyperParameters(hidden=16, fanouts=FANOUTS, batch_size=BATCH, lr=0.01, dropout=0.1)
@@ -89,6 +92,23 @@ def test_features_are_gathered_during_the_step_before_and_only_of_batches_that_t
     for following in (1, 2, 3):
         step = seen.index(("stepped", following - 1))
         assert seen.index(("gathered", following)) == (step + 1 if place == "gpu" else step - 1)
+
+
+def test_a_step_waits_for_its_features(kernels, device_graph, device, monkeypatch):
+    """Told by streams that only note who waits for whom."""
+    if device.type != "cpu":
+        pytest.skip("streams of a GPU do not tell")
+    loop = Made(kernels, device_graph).loop(group=4)
+    seen = watched_gathers(loop, monkeypatch)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: Stream("main", seen))
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext())
+    loop._gathering = Aside(Stream("gathering", seen))
+    loop.run(plan_of(0))
+    begun = [at for at, what in enumerate(seen) if what[0] == "stepped"]
+    assert len(begun) == 6
+    for at in begun:
+        before = [what for what in seen[:at] if what in (("gathering", "main"), ("main", "gathering"))]
+        assert before[-1] == ("main", "gathering")
 
 
 @pytest.mark.parametrize("layers", [1, 2])
