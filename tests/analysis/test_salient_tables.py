@@ -6,8 +6,7 @@ import pytest
 
 from hone.analysis.csv_records import KernelTime, read_kernel_times
 from hone.core.csv_table import write_table as write_trial_table
-from hone.gnn.device.roofline import ALL, EPOCH
-from hone.tables.device_roofline import BOTH
+from hone.records.gnn import ALL_KERNELS, BOTH_PARTS, WHOLE_EPOCH
 from hone.tables.registry import TABLES
 from hone.tables.salient_timeline import TIMELINE_BATCHES
 
@@ -208,7 +207,7 @@ def test_the_kernels_of_a_measurement_stay_in_order_and_say_where_it_was(tmp_pat
 
 def test_sums_are_no_kernels_where_the_page_says_which_takes_most():
     made = Trainings()
-    sums = {"part": BOTH, "measured_us": 40.0, "floor_us": 10.0}
+    sums = {"part": BOTH_PARTS, "measured_us": 40.0, "floor_us": 10.0}
     made.rooflines = [
         *(
             time
@@ -216,10 +215,10 @@ def test_sums_are_no_kernels_where_the_page_says_which_takes_most():
             for time in (
                 kernel_time("draw, hop 1", dataset=dataset, measured_us=10.0, floor_us=1.0),
                 kernel_time("adam", dataset=dataset, measured_us=30.0, floor_us=9.0),
-                kernel_time(ALL, dataset=dataset, **sums),
+                kernel_time(ALL_KERNELS, dataset=dataset, **sums),
             )
         ),
-        kernel_time(EPOCH, dataset="large", **sums | {"measured_us": 36.0}),
+        kernel_time(WHOLE_EPOCH, dataset="large", **sums | {"measured_us": 36.0}),
     ]
     table = TABLES["device_roofline"]
     said = (
@@ -231,7 +230,7 @@ def test_sums_are_no_kernels_where_the_page_says_which_takes_most():
     assert table.finding([]) == ""
     made.rooflines = [kernel_time("adam", training=name, measured_us=30.0) for name in ("first", "second")]
     assert table.finding(table.rows(made.run())).count("takes most, 100 %") == 2, "a training by itself"
-    made.rooflines = [kernel_time(EPOCH, **sums)]
+    made.rooflines = [kernel_time(WHOLE_EPOCH, **sums)]
     assert table.finding(table.rows(made.run())) == "", "no kernel, no finding"
 
 

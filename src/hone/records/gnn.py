@@ -24,6 +24,9 @@ Stage = Literal["prepare", "blocked", "transfer", "train"]
 """What a span of a batch's life was spent on; see `EpochFigures`."""
 Split = Literal["train", "valid", "test"]
 
+ALL_KERNELS, WHOLE_EPOCH, BOTH_PARTS = "all kernels", "epoch, for each batch", "both"
+"""Of a roofline: the rows that are no single kernel, and the part of a batch that these belong to."""
+
 ARRAYS = ("indptr", "indices", "features", "labels", "train", "valid", "test")
 """The array files of a graph's folder, each `<name>.npy`."""
 

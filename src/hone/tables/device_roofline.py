@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from hone.records.gnn import BOTH_PARTS, WHOLE_EPOCH
 from hone.tables import columns
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
@@ -12,8 +13,6 @@ from hone.tables.table import RunTable
 from hone.tables.words import percent
 
 MACHINE = ("device", "driver", "torch")
-BOTH, EPOCH = "both", "epoch, for each batch"
-"""`part` of the rows that are no single kernel, and the name of the last one."""
 
 
 class Row(TableRow):
@@ -55,7 +54,7 @@ def finding(rows: Sequence[Row]) -> str:
     said = []
     for (dataset, _), group in groupby(rows, key=lambda row: (row.dataset, row.training)):
         of_graph = list(group)
-        kernels = [row for row in of_graph if row.part != BOTH]
+        kernels = [row for row in of_graph if row.part != BOTH_PARTS]
         total, floor = sum(row.measured_us for row in kernels), sum(row.floor_us for row in kernels)
         if not total:
             continue
@@ -65,7 +64,7 @@ def finding(rows: Sequence[Row]) -> str:
             f"hardware it would be {percent(floor / total)} of that. `{most.kernel}` takes most, "
             f"{percent(most.measured_us / total)}."
         )
-        said += [f"In an epoch a batch takes {it.measured_us:.0f} us." for it in of_graph if it.kernel == EPOCH]
+        said += [f"In an epoch a batch takes {it.measured_us:.0f} us." for it in of_graph if it.kernel == WHOLE_EPOCH]
     return " ".join(said)
 
 

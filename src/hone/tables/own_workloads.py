@@ -6,19 +6,18 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
+from hone.analysis.astra import US_PER_MS
 from hone.analysis.context import Cells
 from hone.methods.astra.roofline import least_time
 from hone.records import Definition, Status, Trace, Workload
 from hone.selection.rank import latest
-from hone.sources.workloads import moved_bytes
+from hone.sources.workloads import group, moved_bytes
 from hone.tables import columns
 from hone.tables.judge_exploits import folder_files
 from hone.tables.row import EMPTY, TableRow
 from hone.tables.run import Run
 from hone.tables.table import RunTable
 from hone.tables.words import of
-
-US_PER_MS = 1e3
 
 
 class Row(TableRow):
@@ -63,9 +62,7 @@ def rows(run: Run) -> list[Row]:
     """
     definitions = {item.name: item for item in run.records.definitions if item.inputs}
     traces = latest(run.records.traces)
-    workloads: dict[str, list[Workload]] = {}
-    for workload in run.records.workloads:
-        workloads.setdefault(workload.definition, []).append(workload)
+    workloads = group(run.records.workloads)
     items = [item for item in folder_files(run) if not item["group"] and item["definition"] in definitions]
     found = []
     for item in items:
@@ -100,8 +97,8 @@ def _measured(definition: Definition, workload: Workload, trace: Trace, item: Ce
 def finding(rows: Sequence[Row]) -> str:
     """Of each file that passed, on how many workloads it is at least as fast as the baseline, without any doubt."""
     said = []
-    for (experiment, problem, file), group in groupby(rows, key=lambda row: (row.experiment, row.definition, row.file)):
-        timed = [row for row in group if row.status == Status.PASSED and not math.isnan(row.speedup)]
+    for (experiment, problem, file), own in groupby(rows, key=lambda row: (row.experiment, row.definition, row.file)):
+        timed = [row for row in own if row.status == Status.PASSED and not math.isnan(row.speedup)]
         if timed:
             kept = sum(row.speedup >= 1 and not row.findings for row in timed)
             said.append(f"`{file}` of {experiment} loses nothing on {of(kept, len(timed), 'workloads')} of {problem}.")

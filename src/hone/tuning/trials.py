@@ -148,17 +148,17 @@ def measured(
     traces = _judged(bench, rung, list(sound.values()), builds)
     found: dict[int, list[Measured]] = {number: [] for number in points}
     for (number, point, item), problem in zip(asked, objections, strict=True):
-        seen = traces.get(item.id, {})
-        found[number].append(trials[number].note(item, point, rung, builds[item.id], problem, seen))
+        told = trials[number].note(item, point, rung, builds[item.id], problem, traces.get(item.id, {}))
+        found[number].append(told)
     return found
 
 
 def _built(bench: Bench, template: Template, solutions: Sequence[Solution]) -> Mapping[str, Build]:
-    wanted = {item.id: item for item in [*solutions, template.solution]}
     known = {bench.definition.name: bench.definition}
+    wanted = with_kernels([*solutions, template.solution], known, bench.protocol.device)
     made = build_all(
-        with_kernels(list(wanted.values()), known, bench.protocol.device), known, store=bench.store,
-        timeout_s=bench.protocol.build_timeout_s, workers=compilers_at_a_time(), gpu=bench.gpu, progress=False,
+        wanted, known, store=bench.store, timeout_s=bench.protocol.build_timeout_s, workers=compilers_at_a_time(),
+        gpu=bench.gpu, progress=False,
     )  # fmt: skip
     if missing := next((item for item in made if item.status is BuildStatus.NO_COMPILER), None):
         remedy = "install it, then run the same command again"

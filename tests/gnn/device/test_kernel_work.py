@@ -10,9 +10,10 @@ from hone.core.csv_table import write_table
 from hone.core.errors import MachineError
 from hone.gnn.device.kernel_work import BatchCounts, HopCounts, batch_work
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
-from hone.gnn.device.roofline import ALL, COLUMNS, EPOCH, Launch, Machine, attributed, kernels_of, table_rows
+from hone.gnn.device.roofline import COLUMNS, Launch, Machine, attributed, kernels_of, table_rows
 from hone.gnn.device.sampler import DeviceSampler
 from hone.gnn.seeds import Plan
+from hone.records.gnn import ALL_KERNELS, WHOLE_EPOCH
 
 SEEDS, FANOUTS, WIDTHS = 2, (2, 3), (8, 16, 8)
 
@@ -114,10 +115,10 @@ def test_the_table_has_floors_by_bytes_or_arithmetic_and_what_is_left(counts, tm
     named = {row["kernel"]: row for row in rows}
     assert named["adam"]["floor_us"] == 120.0
     assert named["product, layer 1 forward"]["floor_us"] == 2 * 6 * 16 * 16 / 10
-    assert named[ALL]["measured_us"] == 2.0 * len(work)
-    assert named[ALL]["floor_us"] == pytest.approx(sum(row["floor_us"] for row in rows[:-2]))
+    assert named[ALL_KERNELS]["measured_us"] == 2.0 * len(work)
+    assert named[ALL_KERNELS]["floor_us"] == pytest.approx(sum(row["floor_us"] for row in rows[:-2]))
     assert sum(row["share"] for row in rows[:-2]) == pytest.approx(1.0)
-    assert (named[EPOCH]["measured_us"], named[EPOCH]["floor_us"]) == (30.0, named[ALL]["floor_us"])
+    assert (named[WHOLE_EPOCH]["measured_us"], named[WHOLE_EPOCH]["floor_us"]) == (30.0, named[ALL_KERNELS]["floor_us"])
     write_table(tmp_path / "t.csv", COLUMNS, rows)
     with (tmp_path / "t.csv").open() as file:
         assert [row["kernel"] for row in csv.DictReader(file)] == [row["kernel"] for row in rows]

@@ -21,6 +21,7 @@ from hone.core.csv_table import Row, write_table
 from hone.core.errors import MachineError
 from hone.gnn.device.kernel_work import PRODUCT, BatchCounts, KernelWork, batch_work
 from hone.gnn.seeds import Plan, shuffled
+from hone.records.gnn import ALL_KERNELS, BOTH_PARTS, WHOLE_EPOCH
 
 if TYPE_CHECKING:
     from hone.gnn.device.loop import DeviceLoop
@@ -34,7 +35,6 @@ COLUMNS = (
     *("dataset", "training", "device", "driver", "torch"),
 )
 """Of the CSV file; `share` is of the sum of all kernels, `floor_share` the floor over the time."""
-ALL, EPOCH = "all kernels", "epoch, for each batch"
 BATCHES, EPOCHS = 20, 4
 COPIED_BYTES = 1 << 30
 PRODUCT_WIDTH = 8192
@@ -188,7 +188,8 @@ def table_rows(work: Sequence[KernelWork], times_us: Sequence[float], epoch_us: 
         (item.kernel, item.part, item.bytes, item.flops, machine.floor_us(item), time_us)
         for item, time_us in zip(work, times_us, strict=True)
     ]
-    found += [(ALL, "both", nbytes, flops, floor_us, all_us), (EPOCH, "both", nbytes, flops, floor_us, epoch_us)]
+    for name, lasted_us in ((ALL_KERNELS, all_us), (WHOLE_EPOCH, epoch_us)):
+        found.append((name, BOTH_PARTS, nbytes, flops, floor_us, lasted_us))
     return [
         {
             "kernel": kernel, "part": part, "bytes": round(of_bytes), "flops": round(of_flops), "floor_us": least_us,

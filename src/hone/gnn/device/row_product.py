@@ -42,12 +42,13 @@ class RowProduct:
 
     def __init__(self, rows: int, inner: int, columns: int, device: torch.device) -> None:
         self._shapes = (rows, inner), (inner, columns), (rows, columns)
-        self._plan = _Plan(*self._shapes, device) if device.type == "cuda" and _library() else None
+        plan = _Plan(*self._shapes, device) if device.type == "cuda" and _library() else None
+        self._plan = plan if plan and plan.found else None
 
     @property
     def is_own(self) -> bool:
         """Whether there is such a kernel."""
-        return self._plan is not None and self._plan.found
+        return self._plan is not None
 
     def __call__(self, left: Tensor, right: Tensor, out: Tensor) -> None:
         """`out` is none of the others. Raises ValueError for other shapes."""
@@ -85,9 +86,7 @@ class _Plan:
         self.found = found.value == 1 and self._choice.state == 0
 
     def run(self, left: Tensor, right: Tensor, out: Tensor) -> bool:
-        """Whether it was launched."""
-        if not self.found:
-            return False
+        """Whether it was launched; only where a kernel was found."""
         one, zero = c_float(1.0), c_float(0.0)
         pointers = [c_void_p(it.data_ptr()) for it in (right, left, out)]
         return _ask(

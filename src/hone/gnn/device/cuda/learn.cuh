@@ -114,8 +114,8 @@ __device__ inline void write_some(float* place, int here, const float (&values)[
 // Adam on all parameters in one piece (Kingma, Ba 2015, as torch.optim.Adam does it, weight decay included).
 //
 // parameters, first, second, gradient (count) float32; rounded (count) bfloat16: what the next step's products read.
-// `steps` is 1 in the first step; `rate` lies in device memory, where a schedule can change it. All begin at multiples of
-// 16 bytes: a thread has kAtOnce parameters, so that all threads are on the GPU at once where there are some 300,000.
+// `steps` is 1 in the first step; `rate` lies in device memory, where a schedule can change it. All vectors begin at
+// multiples of 16 bytes. A thread has kAtOnce parameters, so that all threads are on the GPU at once up to some 300,000.
 __global__ void adam(
     int64_t count, const float* gradient, float* parameters, float* first, float* second, void* rounded,
     const float* rate, const int64_t* steps, float beta1, float beta2, float epsilon, float decay

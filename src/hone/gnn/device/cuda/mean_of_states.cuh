@@ -57,8 +57,8 @@ struct StatesSeen {
 // Adds the states of list[at], list[at + step] and so on below `stop`; the first kStatesAhead are in `sources`. Part of
 // what dropout keeps is computed while states are on their way; a source that was used makes room for a later one.
 template <Drops kDrops, bool kNotes>
-__device__ inline void add_states(const StatesSeen<kDrops, kNotes>& states, const int32_t* list, int at, int step, int stop,
-                                  int32_t (&sources)[kStatesAhead], float (&sums)[8]) {
+__device__ inline void add_states(const StatesSeen<kDrops, kNotes>& states, const int32_t* list, int at, int step,
+                                  int stop, int32_t (&sources)[kStatesAhead], float (&sums)[8]) {
 #pragma unroll 1
   for (; at < stop; at += kStatesAhead * step) {
     Eight values[kStatesAhead];
