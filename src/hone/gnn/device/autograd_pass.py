@@ -135,7 +135,7 @@ class AutogradPass:
             raise ValueError("backward comes after forward in training")
         seeds = len(self._scores)
         rows = torch.arange(seeds, device=self.total.device)
-        labels = self._graph.labels[batch.nodes[:seeds].long()].masked_fill(rows >= batch.sizes[0], NOT_THERE)
+        labels = batch.labels[:seeds].masked_fill(rows >= batch.sizes[0], NOT_THERE)
         loss = F.nll_loss(self._scores, labels, reduction="sum", ignore_index=NOT_THERE)
         mean = loss / batch.global_seeds[0].clamp(min=1)
         self._weights.take(torch.autograd.grad(mean, self._weights.leaves))

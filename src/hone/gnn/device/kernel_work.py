@@ -114,7 +114,7 @@ def batch_work(
 
 
 def _sampling(counts: BatchCounts, width: int, deterministic: bool) -> list[KernelWork]:
-    found = [KernelWork("begin_batch", "sampling", "begin_batch", counts.hops[0].rows * (8 + 4 + 4 + 2 * SECTOR))]
+    found = [KernelWork("begin_batch", "sampling", "begin_batch", counts.hops[0].rows * (8 + 4 + 4 + 8 + 3 * SECTOR))]
     for number, hop in enumerate(counts.hops, start=1):
         last = number == len(counts.hops)
         of_map = 0.0 if last else 2 * SECTOR * hop.distinct
@@ -157,7 +157,7 @@ def _forward(counts: BatchCounts, widths: Sequence[int], noting: bool) -> list[K
 def _backward(counts: BatchCounts, widths: Sequence[int], parameters: int, noting: bool) -> list[KernelWork]:
     seeds = counts.hops[0].rows
     found = [
-        KernelWork("loss_and_gradient", "step", "loss_and_gradient", seeds * (4 * widths[-1] + 4 + SECTOR + 4)),
+        KernelWork("loss_and_gradient", "step", "loss_and_gradient", seeds * (4 * widths[-1] + 8 + 4)),
         KernelWork("sum_losses", "step", "sum_losses", 4 * seeds),
         KernelWork("note_loss", "step", "note_loss", 0.0),
     ]

@@ -121,6 +121,8 @@ class BatchRoom:
         """The same in the host's memory, as soon as the batch has been waited for."""
         self.global_seeds = torch.zeros(1, dtype=torch.int32, device=device)
         self.nodes = torch.zeros(room.nodes[-1], dtype=torch.int32, device=device)
+        self.labels = torch.zeros(room.nodes[0], dtype=torch.int64, device=device)
+        """Of the seeds."""
         self.locals = torch.zeros(room.slots, dtype=torch.int32, device=device)
         self.keys = torch.zeros(layers, dtype=torch.int64, device=device)
         self.filled = torch.zeros(len(room.fanouts), 4, dtype=torch.int32, device=device)

@@ -77,7 +77,7 @@ class ActivationView(Structure):
 
 P = c_void_p
 SIGNATURES: dict[str, list[Any]] = {
-    "begin_batch": [P, MapView, P, P, P, P, P, P, c_int64, c_uint64, P, c_int],
+    "begin_batch": [P, MapView, P, P, P, P, P, P, P, P, c_int64, c_uint64, P, c_int],
     "draw": [P, GraphView, MapView, P, HopView, c_int],
     "relabel": [P, MapView, HopView, P, P, P, P, P, P, P, P, c_int],
     "end_batch": [P, P, P],
@@ -85,7 +85,7 @@ SIGNATURES: dict[str, list[Any]] = {
     "mean_of_spread_features": [HopView, P, SpreadRowsView, c_int, c_int, P],
     "mean_of_states": [HopView, P, c_int, DropoutView, P, P],
     "gradient_of_states": [HopView, P, P, P, P, P, c_int, DropoutView, P],
-    "loss": [P, P, P, P, c_int, c_int, c_int, P, P, P],
+    "loss": [P, P, P, c_int, c_int, c_int, P, P, P],
     "sum_losses": [P, c_int, P],
     "note_loss": [P, P, P, P, P, PlateauView],
     "adam": [c_int64, P, P, P, P, P, P, P, c_float, c_float, c_float, c_float],

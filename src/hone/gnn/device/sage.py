@@ -93,8 +93,8 @@ class SagePass:
         """
         call, scores, weights = self._library.call, self._states[-1], self._weights
         call(
-            "loss", batch.sizes, batch.nodes, self._graph.labels, scores, len(scores), weights.classes,
-            scores.shape[1], batch.global_seeds, self._losses, scores,
+            "loss", batch.sizes, batch.labels, scores, len(scores), weights.classes, scores.shape[1],
+            batch.global_seeds, self._losses, scores,
         )  # fmt: skip
         with aside():
             call("sum_losses", self._losses, len(self._losses), self.total)

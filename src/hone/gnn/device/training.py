@@ -199,8 +199,7 @@ class DeviceInference:
             self._sampler.sample(place)
             self._pass.gather(place)
             scores = self._pass.forward(place, training=False)[:, : self._classes]
-            labels = self._graph.labels[place.nodes[: plan.batch_size].long()]
-            found.append((scores.argmax(dim=1) == labels)[: len(plan.seeds(index))])
+            found.append((scores.argmax(dim=1) == place.labels[: plan.batch_size])[: len(plan.seeds(index))])
         return torch.cat(found)
 
 

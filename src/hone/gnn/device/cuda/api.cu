@@ -13,11 +13,11 @@ extern "C" {
 int hone_max_fanout() { return kMaxFanout; }
 int hone_slots_per_block() { return kThreads; }
 
-void hone_begin_batch(const Progress* progress, Map map, const int64_t* order, int32_t* nodes, int32_t* locals,
-                      int32_t* sizes, int32_t* global_seeds, int32_t* overflow, int64_t batch_size, uint64_t rank,
-                      uint64_t* keys, int layers, cudaStream_t stream) {
+void hone_begin_batch(const Progress* progress, Map map, const int64_t* order, const int64_t* labels, int32_t* nodes,
+                      int32_t* locals, int64_t* seed_labels, int32_t* sizes, int32_t* global_seeds, int32_t* overflow,
+                      int64_t batch_size, uint64_t rank, uint64_t* keys, int layers, cudaStream_t stream) {
   HONE_LAUNCH(begin_batch, blocks_for(batch_size, kThreads), kThreads, stream)
-  (progress, map, order, nodes, locals, sizes, global_seeds, overflow, rank, keys, layers);
+  (progress, map, order, labels, nodes, locals, seed_labels, sizes, global_seeds, overflow, rank, keys, layers);
 }
 
 void hone_draw(const Progress* progress, Graph graph, Map map, const int32_t* nodes, Hop hop, int last,
@@ -67,11 +67,10 @@ void hone_gradient_of_states(Hop hop, const int32_t* offsets, const int32_t* rea
   launch_gradient_of_states(hop, offsets, readers, out_gradient, states, width, dropout, gradient, stream, notes);
 }
 
-void hone_loss(const int32_t* sizes, const int32_t* nodes, const int64_t* labels, const void* scores, int rows,
-               int classes, int width, const int32_t* global_seeds, float* losses, void* gradient,
-               cudaStream_t stream) {
-  HONE_LAUNCH(loss_and_gradient, blocks_for(static_cast<int64_t>(rows) * 32, kThreads), kThreads, stream)
-  (sizes, nodes, labels, scores, rows, classes, width, global_seeds, losses, gradient);
+void hone_loss(const int32_t* sizes, const int64_t* labels, const void* scores, int rows, int classes, int width,
+               const int32_t* global_seeds, float* losses, void* gradient, cudaStream_t stream) {
+  HONE_LAUNCH(loss_and_gradient, blocks_for(static_cast<int64_t>(rows) * 32, kLossThreads), kLossThreads, stream)
+  (sizes, labels, scores, rows, classes, width, global_seeds, losses, gradient);
 }
 
 void hone_sum_losses(const float* losses, int rows, double* total, cudaStream_t stream) {

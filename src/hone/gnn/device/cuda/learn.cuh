@@ -20,30 +20,38 @@ __device__ inline float warp_max(float value) {
   return value;
 }
 
-// Negative log-likelihood of the labels under softmax, and its gradient by the scores, a warp for each row.
+constexpr int kLossThreads = 128;
+
+// Negative log-likelihood of the labels under softmax, and its gradient by the scores, a warp for each row. No load
+// waits for another: beside the gathering of features each takes several times as long as alone.
 //
-// scores (rows, width) bfloat16, of which `classes` columns count; losses (rows) float32, zero beyond the batch's seeds;
+// labels (rows) int64; scores (rows, width) bfloat16, of which `classes` columns count; losses (rows) float32, zero beyond the batch's seeds;
 // gradient (rows, width) bfloat16, zero there too and in the other columns; of the mean over `global_seeds`. It may lie
 // where the scores lie.
 __global__ void loss_and_gradient(
-    const int32_t* sizes, const int32_t* nodes, const int64_t* labels, const void* scores, int rows, int classes,
-    int width, const int32_t* global_seeds, float* losses, void* gradient
+    const int32_t* sizes, const int64_t* labels, const void* scores, int rows, int classes, int width,
+    const int32_t* global_seeds, float* losses, void* gradient
 ) {
   const int64_t row = global_thread() / 32;
   const int lane = threadIdx.x % 32;
   if (row >= rows) return;
   const auto* mine = static_cast<const __nv_bfloat16*>(scores) + row * width;
   auto* out = static_cast<__nv_bfloat16*>(gradient) + row * width;
-  const bool there = row < sizes[0];
-  const int64_t label = there ? labels[nodes[row]] : 0;
-  const float right = __bfloat162float(mine[label]);  // now: `gradient` may be `scores`
-  float most = -INFINITY;
-  for (int c = lane; c < classes; c += 32) most = fmaxf(most, __bfloat162float(mine[c]));
+  const int64_t label = labels[row];
+  const int32_t filled = sizes[0], seeds = *global_seeds;
+  float most = -INFINITY, right = 0.0f;
+  for (int c = lane; c < classes; c += 32) {
+    const float score = __bfloat162float(mine[c]);
+    most = fmaxf(most, score);
+    if (c == label) right = score;
+  }
+  const bool there = row < filled;
   most = warp_max(most);
+  right = warp_sum(right);
   float sum = 0.0f;
   for (int c = lane; c < classes; c += 32) sum += expf(__bfloat162float(mine[c]) - most);
   sum = warp_sum(sum);
-  const float weight = there ? 1.0f / static_cast<float>(*global_seeds) : 0.0f;
+  const float weight = there ? 1.0f / static_cast<float>(seeds) : 0.0f;
   for (int c = lane; c < width; c += 32) {
     const float share = c < classes ? expf(__bfloat162float(mine[c]) - most) / sum : 0.0f;
     out[c] = __float2bfloat16_rn((share - (c == label ? 1.0f : 0.0f)) * weight);

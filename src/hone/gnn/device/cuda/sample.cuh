@@ -30,10 +30,12 @@ __device__ inline int64_t between(int64_t value, int64_t most) { return value < 
 
 // Puts the batch's seeds in front of its nodes. `global_seeds` counts those of all processes. `overflow` becomes 1 in a
 // later hop that finds more than there is room for; the batch is then of no use and has to be made again with more room.
-// `keys` are those of the batch's dropout, one for each layer; a batch of another rank has others.
+// `keys` are those of the batch's dropout, one for each layer; a batch of another rank has others. The seeds' labels are
+// fetched now, since a step would wait for them: they lie all over a large array.
 __global__ void begin_batch(
-    const Progress* progress, Map map, const int64_t* order, int32_t* nodes, int32_t* locals, int32_t* sizes,
-    int32_t* global_seeds, int32_t* overflow, uint64_t rank, uint64_t* keys, int layers
+    const Progress* progress, Map map, const int64_t* order, const int64_t* labels, int32_t* nodes, int32_t* locals,
+    int64_t* seed_labels, int32_t* sizes, int32_t* global_seeds, int32_t* overflow, uint64_t rank, uint64_t* keys,
+    int layers
 ) {
   const int64_t first = progress->batch * progress->batch_size;
   const int64_t count = between(progress->num_seeds - first, progress->batch_size);
@@ -49,6 +51,7 @@ __global__ void begin_batch(
   const int32_t node = static_cast<int32_t>(order[first + i]);
   nodes[i] = node;
   locals[i] = static_cast<int32_t>(i);
+  seed_labels[i] = labels[node];
   atomicMin(map.entries + node, tag_of(map, *progress) | static_cast<uint32_t>(i));
 }
 
