@@ -11,6 +11,7 @@ from hone.gnn.device.streams import Aside
 class Stream:
     def __init__(self, name, waits):
         self.name, self._waits = name, waits
+        self.cuda_stream = 0  # where there is a GPU, kernels for a CPU are handed it
 
     def wait_stream(self, other):
         self._waits.append((self.name, other.name))

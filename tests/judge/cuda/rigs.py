@@ -233,9 +233,9 @@ MODES_OF = {"changing": "stream", "random": "queued"}
 """Of these honest solutions; of all others `graph`."""
 
 
-def batch(made, sets, *, seed=100):
+def batch(made, sets, *, seed=100, distribution="as_given"):
     """A batch in the stream."""
-    made.reference.refresh(seed, 9, sets)
+    made.reference.refresh(seed, 9, sets, distribution)
     made.reference.reveal(0, sets)
     made.subject.prepare(9, [made.reference.scalars] * sets)
     made.subject.run(sets, made.reference)

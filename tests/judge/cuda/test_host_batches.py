@@ -100,6 +100,21 @@ def test_audits_do_not_depend_on_what_others_do_to_inputs_meanwhile(rig, monkeyp
     assert (found["wrong"], found["changed"]) == (0, [])
 
 
+def test_audits_ask_nobody_for_what_the_reference_has_no_numbers_for(rig):
+    """Wide values pass their trial by luck, and other draws of them do not; the usual values are always asked about."""
+    item = problem("undecided", "return torch.where(x.abs() < 60, torch.sigmoid(x), torch.nan)", OUT)
+    made = rig(item, "return torch.sigmoid(x)")
+    batch(made, SETS, seed=104, distribution="wide")
+    decided = [bool((x.abs() < 60).all()) for x in shown(made)]
+    assert {True, False} == set(decided)
+    assert made.compare(distribution="wide", audit=range(SETS))["wrong"] == 0
+    assert made.compare(distribution="as_given", audit=range(SETS))["wrong"] > 0
+    made.outputs[decided.index(False)]["out"][3, 2] += 0.01
+    assert made.compare(distribution="wide", audit=range(SETS))["wrong"] == 0
+    made.outputs[decided.index(True)]["out"][3, 2] += 0.01
+    assert made.compare(distribution="wide", audit=range(SETS))["wrong"] == 1
+
+
 def test_after_new_inputs_old_results_are_wrong(rig):
     made = rig(SCALE, "return torch.sigmoid(x) * self.weight", init=NORMAL)
     batch(made, SETS, seed=10)
