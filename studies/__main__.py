@@ -222,6 +222,27 @@ def sanitize(
     _conclude(study.unclean(rows), f"no tool found anything in {len(rows)} runs{besides}, see {output}")
 
 
+@app.command()
+def epoch(
+    graph: Annotated[str, typer.Option(help="As the config names it; the system device trains a sage on it.")],
+    config: ConfigFile = DEFAULT_CONFIG,
+    evaluations: Annotated[int, typer.Option(min=2, help="Timings of an epoch or of a part of one.")] = 96,
+    finalists: Annotated[int, typer.Option(min=1, help="Choices that train whole epochs in the end.")] = 3,
+    output: Output = RUN / "studies/epoch.csv",
+    seed: Seed = 0,
+) -> None:
+    """Search constants of the device system's kernels and streams for the shortest epoch."""
+    from studies.epoch import search as study
+    from studies.epoch.stages import bench_for, device_source
+
+    bench = bench_for(config, graph)
+    rows = study.searched(
+        bench, device_source(), evaluations=evaluations, finalists=finalists, seed=seed,
+        note=lambda rows: write_table(output, study.COLUMNS, rows),
+    )  # fmt: skip
+    _report(output, study.COLUMNS, [row for row in rows if row["rung"] is None])
+
+
 def _words(text: str) -> list[str]:
     """What stands between commas."""
     return [word.strip() for word in text.split(",") if word.strip()]

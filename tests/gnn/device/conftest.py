@@ -24,17 +24,22 @@ def device(request):
     return torch.device(request.param)
 
 
+def compiled_source(source, device, folder):
+    """The shared object of a source of all kernels: by nvcc for a GPU, else against the emulator."""
+    if device.type == "cuda":
+        return build_device_library(folder, source)
+    target = folder / "device.so"
+    text = target.with_suffix(".cu")
+    text.write_text(source + CUDA_EPILOGUE)
+    flags = ["-std=c++17", "-O1", "-Wall", "-Wno-unknown-pragmas", "-Werror", "-shared", "-fPIC"]
+    subprocess.run(["g++", *flags, "-x", "c++", "-I", HERE / "emulator", "-o", target, text], check=True)
+    return target
+
+
 @pytest.fixture(scope="session")
 def compiled(device, tmp_path_factory):
     """The shared object with all kernels."""
-    if device.type == "cuda":
-        return build_device_library(tmp_path_factory.mktemp("store"))
-    target = tmp_path_factory.mktemp("emulated") / "device.so"
-    source = target.with_suffix(".cu")
-    source.write_text(whole_source(MAIN) + CUDA_EPILOGUE)
-    flags = ["-std=c++17", "-O1", "-Wall", "-Wno-unknown-pragmas", "-Werror", "-shared", "-fPIC"]
-    subprocess.run(["g++", *flags, "-x", "c++", "-I", HERE / "emulator", "-o", target, source], check=True)
-    return target
+    return compiled_source(whole_source(MAIN), device, tmp_path_factory.mktemp("kernels"))
 
 
 @pytest.fixture(scope="session")

@@ -16,13 +16,13 @@ NAME = "hone/device"
 TIMEOUT_S = 600.0
 
 
-def build_device_library(store: Path) -> Path:
+def build_device_library(store: Path, source: str | None = None) -> Path:
     """Path of the shared object; compiled at most once for each source and compiler (about ten seconds).
 
-    Raises MachineError without nvcc, or when it refuses.
+    `source`: another than the device system's own. Raises MachineError without nvcc, or when it refuses.
     """
     solution = Solution(
-        definition=NAME, language=Language.CUDA, entry_point="hone_begin_batch", source=whole_source(MAIN)
+        definition=NAME, language=Language.CUDA, entry_point="hone_begin_batch", source=source or whole_source(MAIN)
     )
     build = build_one(solution, toolchain_for(Language.CUDA), Store(store), TIMEOUT_S, own=True)
     if build.artifact is None:

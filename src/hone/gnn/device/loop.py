@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -35,10 +35,21 @@ GROUPS = range(6, 13)
 processes wait for the slowest of them."""
 AHEAD = 2
 """Groups that there is room for: one is trained, the next is sampled."""
-STEP, SAMPLING, ASIDE, GATHERING = -3, -2, -1, 0
-"""Streams' priorities, the first goes first. A step is the longest chain. Sampling is one of short kernels that leave
-most of the GPU to others. Gradients that only a step's end waits for come before gathering features, which has time
-until the next step and would otherwise hold them up."""
+
+
+class Priorities(NamedTuple):
+    """Of the loop's streams; the least goes first."""
+
+    step: int
+    sampling: int
+    aside: int
+    gathering: int
+
+
+PRIORITIES = Priorities(step=-3, sampling=-2, aside=-1, gathering=0)
+"""A step is the longest chain. Sampling is one of short kernels that leave most of the GPU to others. Gradients that
+only a step's end waits for come before gathering features, which has time until the next step and would otherwise hold
+them up."""
 
 
 class Group:
@@ -58,7 +69,10 @@ class DeviceLoop:
     `close` before processes part: NCCL's communicator waits for graphs that have it inside.
     """
 
-    def __init__(self, graph: DeviceGraph, model: DeviceModel, sampler: DeviceSampler, *, group: int = GROUP) -> None:
+    def __init__(
+        self, graph: DeviceGraph, model: DeviceModel, sampler: DeviceSampler, *, group: int = GROUP,
+        priorities: Priorities = PRIORITIES,
+    ) -> None:  # fmt: skip
         """Rooms are the sampler's. Graphs are captured when the first epoch begins."""
         self.graph, self.weights, self._sampler = graph, model.weights, sampler
         self._model = model
@@ -70,8 +84,12 @@ class DeviceLoop:
             Group(number, sampler.room, self._layers, self._device, group, self._width) for number in range(AHEAD)
         ]
         self._largest: tuple[DeviceSampler, BatchRoom, Pass] | None = None
-        self._side = stream_on(self._device, SAMPLING)
-        self._aside, self._gathering = (Aside(stream_on(self._device, it)) for it in (ASIDE, GATHERING))
+        self._priorities = priorities
+        self._side = stream_on(self._device, priorities.sampling)
+        self._aside = Aside(stream_on(self._device, priorities.aside))
+        self._gathering = Aside(stream_on(self._device, priorities.gathering))
+        self.group = group
+        """Batches of a launch."""
         self.overflows = 0
         """Batches so far that did not fit into their room."""
         self._watch: Unwatched = Unwatched()
@@ -233,7 +251,7 @@ class DeviceLoop:
             self._sampler.make_ready(2 * len(self._groups[0].rooms))
             self._sample_all(self._groups[0], 1)
         torch.cuda.synchronize(self._device)
-        first = stream_on(self._device, STEP)
+        first = stream_on(self._device, self._priorities.step)
         with torch.cuda.stream(first):  # libraries choose their kernels and get their memory when they are first used
             self._step(self._pass, self._groups[0].rooms[0], self._aside)
         torch.cuda.synchronize(self._device)

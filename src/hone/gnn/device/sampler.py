@@ -88,8 +88,9 @@ class DeviceSampler:
         """Fill a room with the epoch's next batch; can be captured, `make_ready` comes before."""
         call, progress = self._library.call, self._progress
         call(
-            "begin_batch", progress, self._map, self._order, self.graph.labels, batch.nodes, batch.locals, batch.labels,
-            batch.sizes, batch.global_seeds, batch.overflow, self.room.nodes[0], self._rank, batch.keys, len(batch.keys),
+            "begin_batch", progress, self._map, self._order, self.graph.labels, batch.nodes, batch.locals,
+            batch.labels, batch.sizes, batch.global_seeds, batch.overflow, self.room.nodes[0], self._rank, batch.keys,
+            len(batch.keys),
         )  # fmt: skip
         for hop in batch.hops:
             if hop.last:

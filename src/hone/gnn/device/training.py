@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hone.gnn.device.kernel_work import BatchCounts
-from hone.gnn.device.loop import AHEAD, GROUP, GROUPS, DeviceLoop, group_size, measured_room
+from hone.gnn.device.loop import AHEAD, GROUP, GROUPS, PRIORITIES, DeviceLoop, Priorities, group_size, measured_room
 from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library
 from hone.gnn.device.operators import Operators, SelectedOperators
@@ -136,27 +136,8 @@ def device_trainer(
     OperatorError for a selected kernel that cannot be loaded.
     """
     kernels = Library(library)
-    operators = SelectedOperators(kernels, job.objects, job.definitions) if job.objects else Operators(kernels)
-    load = Load(graph.tensor("train"), job.hyper.batch_size, job.hyper.fanouts)
-    order = shuffled(graph.tensor("train"), job.seed, 0)
-    plan = Plan(order, job.hyper.batch_size, 0, ranks.rank, ranks.world)
-    group = _group(job, plan)
-    reserve = training_reserve(job.model, job.hyper, graph.info, AHEAD * group + 1)  # one that needs more room
-    arrays = placed_graph(
-        graph, device, _wanted(job, ranks), load, reserve, ranks,
-        dtype=torch.bfloat16 if FEATURES in job.objects else None, log=log,
-    )  # fmt: skip
-    on_device = device_model(job, model, arrays, kernels, ranks, graph.info, operators)
-    seed = derived_seed("sampler", job.seed)
-    ample = DeviceSampler(
-        arrays,
-        Room.largest(job.hyper.batch_size, job.hyper.fanouts, graph.info.num_nodes, numbered=on_device.numbered),
-        kernels, seed=seed, max_seeds=len(order), world=ranks.world, rank=ranks.rank, deterministic=job.deterministic,
-        operators=on_device.operators,
-    )  # fmt: skip
-    counts = _counted(ample, plan, job.layers)
-    sampler = ample.with_room(measured_room(ample, plan, job.layers))
-    loop = DeviceLoop(arrays, on_device, sampler, group=group)
+    arrays = training_graph(job, graph, device, ranks, log)
+    on_device, loop, counts = device_loop(job, graph, model, arrays, kernels, ranks)
     learner = DeviceLearner(on_device.weights, device, ranks)
     return DeviceTrainer(
         graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, on_device, kernels, ranks),
@@ -165,6 +146,42 @@ def device_trainer(
         patience_epochs=job.hyper.patience_epochs, max_batches=job.max_batches, loop=loop,
         unique_nodes=counts.feature_rows, sampled_edges=counts.edges, log=log,
     )  # fmt: skip
+
+
+def training_graph(
+    job: TrainingJob, graph: Graph, device: torch.device, ranks: Ranks, log: Path | None = None
+) -> DeviceGraph:
+    """The graph where a job's training reads it; raises as `device_trainer`."""
+    load = Load(graph.tensor("train"), job.hyper.batch_size, job.hyper.fanouts)
+    rooms = AHEAD * _group(job, _first_plan(job, graph, ranks)) + 1  # one that needs more room
+    return placed_graph(
+        graph, device, _wanted(job, ranks), load, training_reserve(job.model, job.hyper, graph.info, rooms), ranks,
+        dtype=torch.bfloat16 if FEATURES in job.objects else None, log=log,
+    )  # fmt: skip
+
+
+def device_loop(
+    job: TrainingJob, graph: Graph, model: GNN, arrays: DeviceGraph, kernels: Library, ranks: Ranks,
+    priorities: Priorities = PRIORITIES,
+) -> tuple[DeviceModel, DeviceLoop, BatchCounts]:  # fmt: skip
+    """The model on the device, the loop that trains it, and what some batches have; raises as `device_trainer`."""
+    operators = SelectedOperators(kernels, job.objects, job.definitions) if job.objects else Operators(kernels)
+    plan = _first_plan(job, graph, ranks)
+    on_device = device_model(job, model, arrays, kernels, ranks, graph.info, operators)
+    ample = DeviceSampler(
+        arrays,
+        Room.largest(job.hyper.batch_size, job.hyper.fanouts, graph.info.num_nodes, numbered=on_device.numbered),
+        kernels, seed=derived_seed("sampler", job.seed), max_seeds=len(plan.order), world=ranks.world, rank=ranks.rank,
+        deterministic=job.deterministic, operators=on_device.operators,
+    )  # fmt: skip
+    counts = _counted(ample, plan, job.layers)
+    sampler = ample.with_room(measured_room(ample, plan, job.layers))
+    return on_device, DeviceLoop(arrays, on_device, sampler, group=_group(job, plan), priorities=priorities), counts
+
+
+def _first_plan(job: TrainingJob, graph: Graph, ranks: Ranks) -> Plan:
+    order = shuffled(graph.tensor("train"), job.seed, 0)
+    return Plan(order, job.hyper.batch_size, 0, ranks.rank, ranks.world)
 
 
 def _group(job: TrainingJob, plan: Plan) -> int:

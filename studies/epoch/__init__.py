@@ -1,0 +1,1 @@
+"""Which constants and streams of the device system make an epoch shortest?"""
