@@ -15,6 +15,7 @@ import torch
 
 from hone.core.errors import MachineError
 from hone.gnn.device.native import Library
+from hone.gnn.device.operators import Operators
 from hone.gnn.device.training import device_loop, training_graph
 from hone.gnn.distributed import Ranks
 from hone.gnn.seeds import Plan, shuffled
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 class Epoch:
     """What training some batches several times gave."""
 
+    batches: int
+    """Of a repetition: whole launches, and no more than an epoch has."""
     us: float
     """A batch, the median over repetitions."""
     loss: float
@@ -56,9 +59,10 @@ class EpochBench:
         """Train so many batches, or all; once more at the beginning, when graphs are captured."""
         seeds = shuffled(self.graph.tensor("train"), self.job.seed, 0)
         plan = Plan(seeds, self.job.hyper.batch_size)
+        plan = plan.first(self.job.max_batches or len(plan))
         model, kernels = model_for(self.job, self.graph), Library(library)
         _, loop, _ = device_loop(
-            self.job, self.graph, model, self.arrays, kernels, Ranks(), priorities=priorities_at(values)
+            self.job, self.graph, model, self.arrays, Operators(kernels), kernels, Ranks(), priorities_at(values)
         )
         if batches is not None:  # whole groups: what is left over is launched kernel by kernel
             plan = plan.first(max(1, batches // loop.group) * loop.group)
@@ -70,12 +74,23 @@ class EpochBench:
                 loop.run(plan)
                 found.append(1e6 * (time.perf_counter() - begun_s) / len(plan))
             loop.close()
-        return Epoch(statistics.median(found), loss)
+        return Epoch(len(plan), statistics.median(found), loss)
+
+    def check(self, values: Values) -> None:
+        """Raises MachineError where the GPU does not answer after these."""
+        try:
+            if self.device.type == "cuda":
+                torch.cuda.synchronize(self.device)
+        except RuntimeError as error:
+            remedy = "run the study again without these values"
+            raise MachineError(f"the GPU answers nothing after {dict(values)}: {error}", remedy=remedy) from None
 
 
 @contextmanager
 def leaving(multiprocessors: int, device: torch.device) -> Iterator[None]:
-    """PyTorch's products leave so many to other kernels; raises MachineError where cuBLAS refuses."""
+    """PyTorch's products leave so many to other kernels, all but the first layer's on the way forward: that has a plan
+    of its own. Raises MachineError where cuBLAS refuses.
+    """
     if not multiprocessors or device.type != "cuda":
         yield
         return
@@ -89,8 +104,12 @@ def leaving(multiprocessors: int, device: torch.device) -> Iterator[None]:
 
 def _tell_cublas(multiprocessors: int) -> None:
     """0: all of them."""
-    library = ctypes.CDLL(f"libcublas.so.{(torch.version.cuda or '').partition('.')[0]}")
+    remedy = "use PyTorch for CUDA 12 or newer"
+    try:
+        library = ctypes.CDLL(f"libcublas.so.{(torch.version.cuda or '').partition('.')[0]}")
+        tell = library.cublasSetSmCountTarget
+    except (OSError, AttributeError) as error:
+        raise MachineError(f"cuBLAS cannot be told of multiprocessors: {error}", remedy=remedy) from None
     handle = ctypes.c_void_p(torch.cuda.current_blas_handle())  # type: ignore[no-untyped-call]
-    if code := library.cublasSetSmCountTarget(handle, ctypes.c_int(multiprocessors)):
-        remedy = "use a cuBLAS of CUDA 12 or newer"
+    if code := tell(handle, ctypes.c_int(multiprocessors)):
         raise MachineError(f"cuBLAS refuses {multiprocessors} multiprocessors: error {code}", remedy=remedy)

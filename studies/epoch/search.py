@@ -1,4 +1,4 @@
-"""The search: constants and streams are proposed, compiled side by side, and timed by epochs in turns with today's."""
+"""The search: constants and streams are proposed, compiled side by side, and timed by epochs between two of today's."""
 
 from __future__ import annotations
 
@@ -40,14 +40,19 @@ def searched(
         built = _built(bench, [source_at(source, point) for point in (choices.first, *asked)])
         if isinstance(built[0], MachineError):
             raise built[0]
-        today = bench.epoch(built[0], choices.first, batches, REPETITIONS)
+        before = bench.epoch(built[0], choices.first, batches, REPETITIONS)
+        found = [
+            it if isinstance(it, MachineError) else _tried(bench, it, point, batches)
+            for point, it in zip(asked, built[1:], strict=True)
+        ]
+        after = bench.epoch(built[0], choices.first, batches, REPETITIONS)
+        today = Epoch(before.batches, (before.us + after.us) / 2, before.loss)
         told = []
-        for point, library in zip(asked, built[1:], strict=True):
-            found = library if isinstance(library, MachineError) else _tried(bench, library, point, batches)
-            speedup, problem = _compared(found, today)
-            ran = found if isinstance(found, Epoch) else None
+        for point, each in zip(asked, found, strict=True):
+            speedup, problem = _compared(each, today)
+            ran = each if isinstance(each, Epoch) else None
             rows.append(
-                {"step": len(rows), "rung": rung, "batches": batches, **point, "us": ran.us if ran else None,
+                {"step": len(rows), "rung": rung, "batches": today.batches, **point, "us": ran.us if ran else None,
                  "today_us": today.us, "speedup": speedup, "loss": ran.loss if ran else None, "problem": problem}
             )  # fmt: skip
             told.append(Measured(speedup, int(ran is not None)))
@@ -74,10 +79,14 @@ def _built(bench: EpochBench, sources: Sequence[str]) -> list[Path | MachineErro
 
 
 def _tried(bench: EpochBench, library: Path, point: Point, batches: int | None) -> Epoch | MachineError:
-    """An error where the GPU refuses a kernel: its blocks may have too many threads for their registers."""
+    """An error where the GPU refuses a kernel: its blocks may have too many threads for their registers.
+
+    Raises MachineError where the GPU answers nothing any more: what comes after would be blamed for it.
+    """
     try:
         return bench.epoch(library, point, batches, REPETITIONS)
-    except (MachineError, RuntimeError) as error:  # PyTorch's, where a graph is being captured
+    except (MachineError, RuntimeError) as error:  # PyTorch's: memory, or a capture that was broken off
+        bench.check(point)
         return MachineError(str(error))
 
 
@@ -85,6 +94,6 @@ def _compared(found: Epoch | MachineError, today: Epoch) -> tuple[float | None, 
     """The speedup, or none and why: it does not compile, is refused, or learns something else."""
     if isinstance(found, MachineError):
         return None, str(found).splitlines()[0]
-    if abs(found.loss - today.loss) > SAME_LOSS * abs(today.loss):
+    if not abs(found.loss - today.loss) <= SAME_LOSS * abs(today.loss):  # NaN, too
         return None, f"another loss than today's {today.loss:.6g}"
     return today.us / found.us, ""

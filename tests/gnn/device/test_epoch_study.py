@@ -1,11 +1,18 @@
 """The study `epoch`: what can be chosen of the device system, and a search that keeps what learns the same."""
 
+import csv
+from contextlib import nullcontext
+
 import pytest
+import torch
+from typer.testing import CliRunner
 
 from hone.core.errors import ConfigError, MachineError
 from hone.gnn.device.loop import PRIORITIES
+from studies.__main__ import app
+from studies.epoch import bench as module
 from studies.epoch.bench import Epoch, EpochBench
-from studies.epoch.search import COLUMNS, searched
+from studies.epoch.search import COLUMNS, _compared, searched
 from studies.epoch.space import CONSTANTS, GATHERS, priorities_at, source_at, space
 from studies.epoch.stages import bench_for, device_source
 
@@ -29,10 +36,14 @@ class Timed:
         return source
 
     def epoch(self, library, values, batches, repetitions):
+        assert library == source_at(device_source(), values)
         self.asked.append((dict(values), batches))
         us = 100.0 - sum(gain for name, (value, gain) in self.faster.items() if values[name] == value)
-        loss = 9.0 if self.odd and values[self.odd[0]] == self.odd[1] else 5.0
-        return Epoch(us, loss)
+        loss = 5.05 if self.odd and values[self.odd[0]] == self.odd[1] else 5.0
+        return Epoch(batches or 1179, us, loss)
+
+    def check(self, values):
+        self.checked = values
 
 
 def found(bench, evaluations=60, **others):
@@ -79,7 +90,7 @@ def test_the_search_finds_what_makes_epochs_shorter():
     bench = Timed(faster={"spare": (8, 20.0), "kMany": (1, 10.0)})
     rows = found(bench)
     last = [row for row in rows if row["rung"] is None]
-    assert len(last) == 2 and all(row["batches"] is None for row in last)
+    assert len(last) == 2 and all(row["batches"] == 1179 for row in last)
     assert max(row["speedup"] for row in last) == pytest.approx(100 / 70)
     assert all(row["today_us"] == 100.0 and row["speedup"] == row["today_us"] / row["us"] for row in rows)
     assert {row["batches"] for row in rows if row["rung"] == 1} == {240}
@@ -110,7 +121,9 @@ def test_a_kernel_that_the_gpu_refuses_is_noted():
                 raise RuntimeError("CUDA error: too many resources requested for launch")
             return super().epoch(library, values, batches, repetitions)
 
-    rows = found(Refusing())
+    bench = Refusing()
+    rows = found(bench)
+    assert bench.checked["kMeanThreads"] == 256
     assert {row["problem"] for row in rows if row["kMeanThreads"] == 256} == {
         "CUDA error: too many resources requested for launch"
     }
@@ -119,9 +132,59 @@ def test_a_kernel_that_the_gpu_refuses_is_noted():
 def test_equal_sources_are_compiled_once():
     bench = Timed()
     rows = found(bench)
+    questions = sum(values == FIRST for values, _ in bench.asked[::1])
+    assert bench.built.count(device_source()) < questions  # today's is asked twice a question, and as a choice, too
     assert len(rows) > len(set(bench.built))  # streams are no part of a source
     with pytest.raises(ValueError, match="1 evaluations are not enough"):
         found(Timed(), evaluations=1)
+
+
+@pytest.mark.parametrize("loss", [5.05, float("nan"), float("inf")])
+def test_another_loss_has_no_speedup(loss):
+    assert _compared(Epoch(9, 50.0, loss), Epoch(9, 100.0, 5.0)) == (None, "another loss than today's 5")
+    assert _compared(Epoch(9, 50.0, 5.02), Epoch(9, 100.0, 5.0)) == (2.0, "")
+
+
+class Loop:
+    """Takes a millisecond a batch by its own clock; learns."""
+
+    group = 2
+
+    def __init__(self):
+        self.now_s, self.runs, self.closed = 0.0, [], False
+
+    def run(self, plan):
+        self.now_s += 1e-3 * len(plan)
+        self.runs.append(len(plan))
+        return (5.0 if len(self.runs) == 1 else 4.0) * len(plan.order)
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.mark.parametrize(("batches", "most", "wanted"), [(None, None, 6), (5, None, 4), (1, None, 2), (None, 3, 3)])
+def test_an_epoch_is_timed_with_what_was_chosen(small_graph, compiled, monkeypatch, batches, most, wanted):
+    """Streams' priorities and cuBLAS's share; so many batches, and the loss of the first time."""
+    made, told_cublas, given = Loop(), [], []
+    monkeypatch.setattr(module, "device_loop", lambda *arguments: (given.append(arguments[-1]), made, None))
+    monkeypatch.setattr(module, "leaving", lambda spare, device: told_cublas.append(spare) or nullcontext())
+    monkeypatch.setattr(module.time, "perf_counter", lambda: made.now_s)
+    cpu = torch.device("cpu")
+    bench = EpochBench(told(cpu, validation=None, inference={"splits": []}, max_batches=most), small_graph, cpu, str)
+    found = bench.epoch(compiled, {**FIRST, "sampling": -4, "gathering": -2, "spare": 16}, batches, 2)
+    assert (found.batches, found.us, found.loss) == (wanted, pytest.approx(1000.0), 5.0)
+    assert made.runs == [wanted] * 3 and made.closed
+    assert given == [PRIORITIES._replace(sampling=-4, gathering=-2)] and told_cublas == [16]
+
+
+def test_the_command_keeps_every_timing(tmp_path, monkeypatch):
+    monkeypatch.setattr("studies.epoch.stages.bench_for", lambda config, graph: Timed())
+    output = tmp_path / "epoch.csv"
+    answer = CliRunner().invoke(app, ["epoch", "--graph", "any", "--evaluations", "20", "--output", str(output)])
+    assert answer.exit_code == 0 and "held" in answer.output
+    rows = list(csv.DictReader(output.read_text().splitlines()))
+    assert [int(row["step"]) for row in rows] == list(range(len(rows)))
+    assert 3 < len(rows) <= 20 and sum(row["rung"] == "" for row in rows) == 3
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """The real hosts on a fake driver: batches, gates, graphs."""
 
+import random
+
 import pytest
 import torch
 
@@ -112,7 +114,20 @@ def test_audits_ask_nobody_for_what_the_reference_has_no_numbers_for(rig):
     made.outputs[decided.index(False)]["out"][3, 2] += 0.01
     assert made.compare(distribution="wide", audit=range(SETS))["wrong"] == 0
     made.outputs[decided.index(True)]["out"][3, 2] += 0.01
-    assert made.compare(distribution="wide", audit=range(SETS))["wrong"] == 1
+    found = made.compare(distribution="wide", audit=[decided.index(False), decided.index(True)])
+    assert (found["wrong"], found["elements"]) == (1, 30)
+
+
+def test_where_no_run_can_be_checked_the_usual_values_are(rig, monkeypatch):
+    made = rig(SCALE, "return torch.sigmoid(x) * self.weight", init=NORMAL)
+    made.measure()
+    asked = []
+    with monkeypatch.context() as patch:
+        patch.setattr(made.timing, "_audit_apart", lambda values, chance: asked.append(values) or values != "wide")
+        made.timing.audit_apart(every_kind=True)
+    at = asked.index("wide")
+    assert asked[at : at + 2] == ["wide", "as_given"] and len(asked) == 5
+    assert made.timing._audit_apart("as_given", random.SystemRandom())
 
 
 def test_after_new_inputs_old_results_are_wrong(rig):

@@ -136,8 +136,9 @@ def device_trainer(
     OperatorError for a selected kernel that cannot be loaded.
     """
     kernels = Library(library)
+    operators = SelectedOperators(kernels, job.objects, job.definitions) if job.objects else Operators(kernels)
     arrays = training_graph(job, graph, device, ranks, log)
-    on_device, loop, counts = device_loop(job, graph, model, arrays, kernels, ranks)
+    on_device, loop, counts = device_loop(job, graph, model, arrays, operators, kernels, ranks)
     learner = DeviceLearner(on_device.weights, device, ranks)
     return DeviceTrainer(
         graph, learner, None, SpanObserver(device), _validation(job, graph, arrays, on_device, kernels, ranks),
@@ -161,11 +162,10 @@ def training_graph(
 
 
 def device_loop(
-    job: TrainingJob, graph: Graph, model: GNN, arrays: DeviceGraph, kernels: Library, ranks: Ranks,
-    priorities: Priorities = PRIORITIES,
+    job: TrainingJob, graph: Graph, model: GNN, arrays: DeviceGraph, operators: Operators, kernels: Library,
+    ranks: Ranks, priorities: Priorities = PRIORITIES,
 ) -> tuple[DeviceModel, DeviceLoop, BatchCounts]:  # fmt: skip
     """The model on the device, the loop that trains it, and what some batches have; raises as `device_trainer`."""
-    operators = SelectedOperators(kernels, job.objects, job.definitions) if job.objects else Operators(kernels)
     plan = _first_plan(job, graph, ranks)
     on_device = device_model(job, model, arrays, kernels, ranks, graph.info, operators)
     ample = DeviceSampler(

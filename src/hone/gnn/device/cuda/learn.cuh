@@ -22,12 +22,12 @@ __device__ inline float warp_max(float value) {
 
 constexpr int kLossThreads = 128;
 
-// Negative log-likelihood of the labels under softmax, and its gradient by the scores, a warp for each row. No load
-// waits for another: beside the gathering of features each takes several times as long as alone.
+// Negative log-likelihood of the labels under softmax, and its gradient by the scores, a warp for each row. None of
+// the first loads waits for another: beside the gathering of features each takes several times as long as alone.
 //
-// labels (rows) int64; scores (rows, width) bfloat16, of which `classes` columns count; losses (rows) float32, zero beyond the batch's seeds;
-// gradient (rows, width) bfloat16, zero there too and in the other columns; of the mean over `global_seeds`. It may lie
-// where the scores lie.
+// labels (rows) int64; scores (rows, width) bfloat16, of which `classes` columns count; losses (rows) float32, zero
+// beyond the batch's seeds; gradient (rows, width) bfloat16, zero there too and in the other columns; of the mean over
+// `global_seeds`. It may lie where the scores lie.
 __global__ void loss_and_gradient(
     const int32_t* sizes, const int64_t* labels, const void* scores, int rows, int classes, int width,
     const int32_t* global_seeds, float* losses, void* gradient
