@@ -16,9 +16,8 @@ import torch
 from hone.core.errors import MachineError
 from hone.gnn.device.native import Library
 from hone.gnn.device.operators import Operators
-from hone.gnn.device.training import device_loop, training_graph
+from hone.gnn.device.training import device_loop, first_plan, training_graph
 from hone.gnn.distributed import Ranks
-from hone.gnn.seeds import Plan, shuffled
 from hone.gnn.training_stage import model_for
 from studies.epoch.space import priorities_at
 
@@ -57,8 +56,7 @@ class EpochBench:
 
     def epoch(self, library: Path, values: Values, batches: int | None, repetitions: int) -> Epoch:
         """Train so many batches, or all; once more at the beginning, when graphs are captured."""
-        seeds = shuffled(self.graph.tensor("train"), self.job.seed, 0)
-        plan = Plan(seeds, self.job.hyper.batch_size)
+        plan = first_plan(self.job, self.graph, Ranks())
         plan = plan.first(self.job.max_batches or len(plan))
         model, kernels = model_for(self.job, self.graph), Library(library)
         _, loop, _ = device_loop(

@@ -39,9 +39,5 @@ def bench_for(config: Path, graph: str) -> EpochBench:
         raise ConfigError("the graph is not prepared", where=str(record), remedy=f"run {target}")
     key = measured[graph]
     job = TrainingJob.of(key, settings.trainings[key.training])
-    build = partial(_built, Path(settings.paths.store))
+    build = partial(build_device_library, Path(settings.paths.store))
     return EpochBench(job, Graph.open(record.parent), device_for(job, Ranks()), build)
-
-
-def _built(store: Path, source: str) -> Path:
-    return build_device_library(store, source)

@@ -154,7 +154,7 @@ def training_graph(
 ) -> DeviceGraph:
     """The graph where a job's training reads it; raises as `device_trainer`."""
     load = Load(graph.tensor("train"), job.hyper.batch_size, job.hyper.fanouts)
-    rooms = AHEAD * _group(job, _first_plan(job, graph, ranks)) + 1  # one that needs more room
+    rooms = AHEAD * _group(job, first_plan(job, graph, ranks)) + 1  # one that needs more room
     return placed_graph(
         graph, device, _wanted(job, ranks), load, training_reserve(job.model, job.hyper, graph.info, rooms), ranks,
         dtype=torch.bfloat16 if FEATURES in job.objects else None, log=log,
@@ -166,7 +166,7 @@ def device_loop(
     ranks: Ranks, priorities: Priorities = PRIORITIES,
 ) -> tuple[DeviceModel, DeviceLoop, BatchCounts]:  # fmt: skip
     """The model on the device, the loop that trains it, and what some batches have; raises as `device_trainer`."""
-    plan = _first_plan(job, graph, ranks)
+    plan = first_plan(job, graph, ranks)
     on_device = device_model(job, model, arrays, kernels, ranks, graph.info, operators)
     ample = DeviceSampler(
         arrays,
@@ -179,7 +179,8 @@ def device_loop(
     return on_device, DeviceLoop(arrays, on_device, sampler, group=_group(job, plan), priorities=priorities), counts
 
 
-def _first_plan(job: TrainingJob, graph: Graph, ranks: Ranks) -> Plan:
+def first_plan(job: TrainingJob, graph: Graph, ranks: Ranks) -> Plan:
+    """A job's first epoch."""
     order = shuffled(graph.tensor("train"), job.seed, 0)
     return Plan(order, job.hyper.batch_size, 0, ranks.rank, ranks.world)
 
