@@ -47,17 +47,15 @@ def searched(
         ]
         after = bench.epoch(built[0], choices.first, batches, REPETITIONS)
         today = Epoch(before.batches, (before.us + after.us) / 2, before.loss)
-        told = []
-        for point, each in zip(asked, found, strict=True):
-            speedup, problem = _compared(each, today)
-            ran = each if isinstance(each, Epoch) else None
-            rows.append(
-                {"step": len(rows), "rung": rung, "batches": today.batches, **point, "us": ran.us if ran else None,
-                 "today_us": today.us, "speedup": speedup, "loss": ran.loss if ran else None, "problem": problem}
-            )  # fmt: skip
-            told.append(Measured(speedup, int(ran is not None)))
+        told = [_compared(each, today) for each in found]
+        for point, each, (speedup, problem) in zip(asked, found, told, strict=True):
+            ran = {"us": each.us, "loss": each.loss} if isinstance(each, Epoch) else {"us": None, "loss": None}
+            of = {"step": len(rows), "rung": rung, "batches": today.batches, "today_us": today.us}
+            rows.append({**of, **point, **ran, "speedup": speedup, "problem": problem})
         note(rows)
-        return {0: told}
+        return {
+            0: [Measured(speedup, int(isinstance(each, Epoch))) for each, (speedup, _) in zip(found, told, strict=True)]
+        }
 
     together([search(choices, plan, seed)], measure)
     return rows
