@@ -19,7 +19,7 @@ def in_run(context: typer.Context, path: Path) -> Path:
     """A path with `RUN` replaced: the callback of options with such a default, of commands that have `ConfigFile`."""
     if context.resilient_parsing or not path.is_relative_to(RUN):
         return path
-    return run_folder(context.params["config"]) / path.relative_to(RUN)
+    return run_folder(Path(context.params["config"])) / path.relative_to(RUN)
 
 
 ConfigFile = Annotated[
