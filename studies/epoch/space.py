@@ -17,7 +17,6 @@ CONSTANTS: dict[str, tuple[int, ...]] = {
     "kThreads": (256, 128, 512),  # of sampling's other kernels and of the gradient of states
     "kMeanThreads": (128, 64, 256),
     "kLossThreads": (128, 64, 256),
-    "kMany": (4, 2, 1),  # rows of a draw's warp, in passes
     "kStatesAhead": (4, 2, 3),  # loads that a thread has under way
 }
 """Of the CUDA sources: name -> values, the first of which stands there."""

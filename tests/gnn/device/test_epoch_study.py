@@ -87,7 +87,7 @@ def test_a_source_that_the_study_does_not_know_is_an_error(text):
 
 def test_the_search_finds_what_makes_epochs_shorter():
     """Times are those of whole epochs in the end, each beside today's."""
-    bench = Timed(faster={"spare": (8, 20.0), "kMany": (1, 10.0)})
+    bench = Timed(faster={"spare": (8, 20.0), "kStatesAhead": (3, 10.0)})
     rows = found(bench)
     last = [row for row in rows if row["rung"] is None]
     assert len(last) == 2 and all(row["batches"] == 1179 for row in last)

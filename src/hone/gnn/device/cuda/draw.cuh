@@ -31,81 +31,57 @@ __device__ inline unsigned taken_lanes(uint32_t drawn, uint32_t others, uint32_t
 }
 
 // Draws neighbours. Unless it is the last hop, every neighbour's map entry becomes the first slot that has it.
-// A warp has kPasses * rows_a_pass rows, 32 at most: a lane for each finds its list and the state of its stream, and in
-// every pass there is a lane for each draw of `rows_a_pass` rows. The first loads stand behind no branch: a row that
-// the batch does not have looks up the list of node 0.
-template <int kPasses>
-__global__ void draw(const Progress* progress, Graph graph, Map map, const int32_t* nodes, Hop hop, int rows_a_pass,
+// A warp has `rows_a_warp` rows: a lane for each finds its list and the state of its stream, and a lane for each draw
+// does the rest. The first loads stand behind no branch: a row that the batch does not have looks up the list of node 0.
+__global__ void draw(const Progress* progress, Graph graph, Map map, const int32_t* nodes, Hop hop, int rows_a_warp,
                      bool last) {
   const uint32_t lane = threadIdx.x % 32, fanout = hop.fanout;
-  const int64_t first = global_thread() / 32 * (kPasses * rows_a_pass), row = first + lane;
+  const int64_t first = global_thread() / 32 * rows_a_warp, row = first + lane;
   if (first >= hop.max_dst) return;  // all of the warp
   const int32_t given = nodes[row < hop.max_dst ? row : first];
   const bool in_batch = row < rows_of(hop);
-  const bool here = in_batch && static_cast<int>(lane) < kPasses * rows_a_pass;
+  const bool here = in_batch && static_cast<int>(lane) < rows_a_warp;
   const int32_t node = here ? given : 0;
   const int64_t start = graph.indptr[node], end = graph.indptr[node + 1];
   const uint32_t tag = tag_of(map, *progress);
 
-  // All numbers, while lists are looked up.
+  // A number, while lists are looked up.
   const uint64_t key = hop_key(progress->seed, progress->epoch, progress->batch, hop.index);
   const uint64_t state = mix(key + kGolden * static_cast<uint32_t>(node));
   const uint32_t turn = lane / fanout, k = lane - turn * fanout;
-  uint32_t drawn[kPasses];
-#pragma unroll
-  for (int p = 0; p < kPasses; ++p) drawn[p] = number_of(__shfl_sync(kWarp, state, p * rows_a_pass + turn), k);
+  uint32_t drawn = number_of(__shfl_sync(kWarp, state, turn), k);
 
   const int32_t degree = here ? static_cast<int32_t>(end - start) : 0;
-  int32_t degrees[kPasses], others[kPasses];
-  bool refused = false;
-#pragma unroll
-  for (int p = 0; p < kPasses; ++p) {
-    const int32_t its_degree = __shfl_sync(kWarp, degree, p * rows_a_pass + turn);
-    degrees[p] = static_cast<int>(turn) < rows_a_pass ? its_degree : 0;
-    others[p] = degrees[p] - hop.fanout;
-    const uint32_t bound = others[p] + k + 1;
-    const uint64_t product = static_cast<uint64_t>(drawn[p]) * bound;
-    refused |= others[p] > 0 && static_cast<uint32_t>(product) < bound;
-    drawn[p] = static_cast<uint32_t>(product >> 32);
-  }
+  const int32_t of_turn = __shfl_sync(kWarp, degree, turn);
+  const int32_t its_degree = static_cast<int>(turn) < rows_a_warp ? of_turn : 0, others = its_degree - hop.fanout;
+  const uint32_t bound = others + k + 1;
+  const uint64_t product = static_cast<uint64_t>(drawn) * bound;
+  const bool refused = others > 0 && static_cast<uint32_t>(product) < bound;
+  drawn = static_cast<uint32_t>(product >> 32);
   if (__any_sync(kWarp, refused)) {  // rare, and perhaps none is: each draw again, behind those before it
-#pragma unroll
-    for (int p = 0; p < kPasses; ++p) {
-      Stream stream(key, __shfl_sync(kWarp, node, p * rows_a_pass + turn));
+    Stream stream(key, __shfl_sync(kWarp, node, turn));
 #pragma unroll 1
-      for (uint32_t i = 0; i <= k && others[p] > 0; ++i) drawn[p] = stream.below(others[p] + i + 1);
-    }
+    for (uint32_t i = 0; i <= k && others > 0; ++i) drawn = stream.below(others + i + 1);
   }
 
-  int32_t found[kPasses];  // all loads first: a store between two of them would have the second wait for the first
-#pragma unroll
-  for (int p = 0; p < kPasses; ++p) {
-    const unsigned taken = taken_lanes(drawn[p], others[p], lane, k);
-    const uint32_t chosen = taken >> lane & 1 ? others[p] + k : drawn[p];
-    const int64_t its_start = __shfl_sync(kWarp, start, p * rows_a_pass + turn);
-    found[p] = static_cast<int>(k) < degrees[p] ? graph.indices[its_start + (others[p] > 0 ? chosen : k)] : 0;
-  }
+  const unsigned taken = taken_lanes(drawn, others, lane, k);
+  const uint32_t chosen = taken >> lane & 1 ? others + k : drawn;
+  const int64_t its_start = __shfl_sync(kWarp, start, turn);
+  const bool there = static_cast<int>(k) < its_degree;
+  const int32_t neighbour = there ? graph.indices[its_start + (others > 0 ? chosen : k)] : 0;
   if (here) hop.degrees[row] = degree < hop.fanout ? degree : hop.fanout;
-#pragma unroll
-  for (int p = 0; p < kPasses; ++p) {
-    if (static_cast<int>(k) >= degrees[p]) continue;
-    const int64_t slot = (first + p * rows_a_pass) * hop.fanout + lane;
-    hop.neighbours[slot] = found[p];
-    if (!last) atomicMin(map.entries + found[p], tag | static_cast<uint32_t>(hop.first_slot + slot));
-  }
+  if (!there) return;
+  const int64_t slot = first * hop.fanout + lane;
+  hop.neighbours[slot] = neighbour;
+  if (!last) atomicMin(map.entries + neighbour, tag | static_cast<uint32_t>(hop.first_slot + slot));
 }
 
-// Several passes where there are so many rows that the hop's key, which each warp makes, is what takes time.
 // A fan-out is 1 to 32.
 inline void launch_draw(const Progress* progress, const Graph& graph, const Map& map, const int32_t* nodes,
                         const Hop& hop, bool last, cudaStream_t stream) {
-  constexpr int kMany = 4, kManyPasses = 5000;
-  const int rows_a_pass = 32 / hop.fanout;
-  const bool many = kMany * rows_a_pass <= 32 && hop.max_dst / rows_a_pass > kManyPasses;
-  const auto kernel = many ? draw<kMany> : draw<1>;
-  const int rows_a_block = (many ? kMany : 1) * rows_a_pass * (kDrawThreads / 32);
-  HONE_LAUNCH(kernel, blocks_for(hop.max_dst, rows_a_block), kDrawThreads, stream)
-  (progress, graph, map, nodes, hop, rows_a_pass, last);
+  const int rows_a_warp = 32 / hop.fanout, rows_a_block = rows_a_warp * (kDrawThreads / 32);
+  HONE_LAUNCH(draw, blocks_for(hop.max_dst, rows_a_block), kDrawThreads, stream)
+  (progress, graph, map, nodes, hop, rows_a_warp, last);
 }
 
 }  // namespace hone
