@@ -77,6 +77,24 @@ def test_what_each_kernel_must_move(counts):
     assert sorts.index("sort_readers, hop 1") == sorts.index("list_readers, hop 1") + 1
 
 
+def test_what_the_first_weights_gradient_in_one_kernel_must_move(counts):
+    plain, work = (
+        {item.kernel: item for item in batch_work(counts, WIDTHS, 400, deterministic=True, unread=frozenset(unread))}
+        for unread in ((), {0})
+    )
+    gone = {"gradient_of_states, layer 2", "products, layer 1 backward"}
+    gone |= {f"{name}, hop 1" for name in ("offset_readers", "list_readers", "sort_readers")}
+    assert plain.keys() - work.keys() == gone
+    assert list(work)[-4:] == [
+        "products, layer 2 backward", "gradient_of_weights, layer 1", "sum_weight_parts, layer 1", "adam"
+    ]  # fmt: skip
+    found = work["gradient_of_weights, layer 1"]
+    assert found.bytes == 6 * (16 * 2 + 16 / 8) + 2 * 32 * 2 + 2 * 4 + 4 * 4 + 16 * 16 * 4
+    assert found.flops == 2 * (4 + 2) * 16 * 16
+    assert plain["relabel, hop 1"].bytes - work["relabel, hop 1"].bytes == 8 * 4 + 4 * 4
+    assert {work[name].bytes - plain[name].bytes for name in work.keys() & plain.keys() - {"relabel, hop 1"}} == {0}
+
+
 def seen(work, batches=2, prefix="void hone::"):
     """What a profiler gives when our kernels take a microsecond, and each product two kernels of ten."""
     found = [Launch("Memcpy HtoD", 0.0, 99.0), Launch("fill", 1.0, 99.0)]

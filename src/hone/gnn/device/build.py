@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from hone.compile.builds import build_one
-from hone.compile.toolchain import toolchain_for
+from hone.compile.toolchain import Toolchain, toolchain_for
 from hone.core.errors import MachineError
 from hone.core.store import Store
 from hone.gnn.sampling.build import whole_source
+from hone.machine.hardware import gpu_here
 from hone.records import Language, Solution
 
 MAIN = Path(__file__).parent / "cuda" / "api.cu"
@@ -24,8 +25,15 @@ def build_device_library(store: Path, source: str | None = None) -> Path:
     solution = Solution(
         definition=NAME, language=Language.CUDA, entry_point="hone_begin_batch", source=source or whole_source(MAIN)
     )
-    build = build_one(solution, toolchain_for(Language.CUDA), Store(store), TIMEOUT_S, own=True)
+    build = build_one(solution, _toolchain(), Store(store), TIMEOUT_S, own=True)
     if build.artifact is None:
         remedy = "install the CUDA toolkit, 12.0 or newer, or set NVCC"
         raise MachineError(f"the device system does not compile: {build.log[:2000]}", where=str(MAIN), remedy=remedy)
     return store / build.artifact
+
+
+def _toolchain() -> Toolchain:
+    """With what a Hopper GPU alone can do: `gradient_of_weights` multiplies by instructions that later ones lack."""
+    gpu = gpu_here()
+    hopper = gpu.compute_capability == "9.0"
+    return toolchain_for(Language.CUDA, gpu.model_copy(update={"compute_capability": "9.0a"}) if hopper else gpu)

@@ -99,21 +99,23 @@ class KernelWork:
 
 
 def batch_work(
-    counts: BatchCounts, widths: Sequence[int], parameters: int, *, deterministic: bool, noting: bool = True
-) -> list[KernelWork]:
+    counts: BatchCounts, widths: Sequence[int], parameters: int, *, deterministic: bool, noting: bool = True,
+    unread: frozenset[int] = frozenset(),
+) -> list[KernelWork]:  # fmt: skip
     """All of a batch, in the order in which one stream does it.
 
     `widths` are those of the state before the first layer and after each, as `Weights` fills them up. `noting`: with
     notes of what passes of a state, so that the backward pass reads a bit for each element in place of the state.
+    `unread`: hops for which nobody lists who reads a source; the first layer's weights get their gradient without.
     """
     return [
-        *_sampling(counts, widths[0], deterministic),
+        *_sampling(counts, widths[0], deterministic, unread),
         *_forward(counts, widths, noting),
-        *_backward(counts, widths, parameters, noting),
+        *_backward(counts, widths, parameters, noting, through_states=bool(unread)),
     ]
 
 
-def _sampling(counts: BatchCounts, width: int, deterministic: bool) -> list[KernelWork]:
+def _sampling(counts: BatchCounts, width: int, deterministic: bool, unread: frozenset[int]) -> list[KernelWork]:
     found = [KernelWork("begin_batch", "sampling", "begin_batch", counts.hops[0].rows * (8 + 4 + 4 + 8 + 3 * SECTOR))]
     for number, hop in enumerate(counts.hops, start=1):
         last = number == len(counts.hops)
@@ -125,10 +127,12 @@ def _sampling(counts: BatchCounts, width: int, deterministic: bool) -> list[Kern
             listed = 4 * hop.rows + 4 * hop.edges  # degrees and neighbours, which all of these read
             fresh = hop.sources - hop.rows
             nbytes["number_nodes"] = listed + SECTOR * hop.distinct + 4 * hop.sources + 8 * fresh
-            nbytes["relabel"] = listed + (SECTOR + 12) * hop.distinct + 8 * hop.edges
-            nbytes["offset_readers"] = 8 * hop.sources
-            nbytes["list_readers"] = listed + 8 * hop.edges + 4 * hop.distinct
-            if deterministic:
+            read = number - 1 not in unread
+            nbytes["relabel"] = listed + (SECTOR + 4 + 8 * read) * hop.distinct + (4 + 4 * read) * hop.edges
+            if read:
+                nbytes["offset_readers"] = 8 * hop.sources
+                nbytes["list_readers"] = listed + 8 * hop.edges + 4 * hop.distinct
+            if read and deterministic:
                 nbytes["sort_readers"] = 4 * hop.sources + 8 * hop.edges
         found += [KernelWork(f"{name}, hop {number}", "sampling", name, count) for name, count in nbytes.items()]
     last_hop = counts.hops[-1]
@@ -154,14 +158,16 @@ def _forward(counts: BatchCounts, widths: Sequence[int], noting: bool) -> list[K
     return found
 
 
-def _backward(counts: BatchCounts, widths: Sequence[int], parameters: int, noting: bool) -> list[KernelWork]:
+def _backward(
+    counts: BatchCounts, widths: Sequence[int], parameters: int, noting: bool, *, through_states: bool
+) -> list[KernelWork]:
     seeds = counts.hops[0].rows
     found = [
         KernelWork("loss_and_gradient", "step", "loss_and_gradient", seeds * (4 * widths[-1] + 8 + 4)),
         KernelWork("sum_losses", "step", "sum_losses", 4 * seeds),
         KernelWork("note_loss", "step", "note_loss", 0.0),
     ]
-    for layer in range(len(widths) - 2, -1, -1):
+    for layer in range(len(widths) - 2, 0 if through_states else -1, -1):
         inputs, outputs, hop = widths[layer], widths[layer + 1], counts.hops[len(widths) - 2 - layer]
         nbytes = 2 * hop.rows * (2 * inputs + outputs) + 8 * inputs * outputs
         flops = 4 * hop.rows * inputs * outputs
@@ -169,14 +175,28 @@ def _backward(counts: BatchCounts, widths: Sequence[int], parameters: int, notin
             nbytes += 2 * (hop.rows * (2 * inputs + outputs) + 2 * inputs * outputs)
             flops *= 2
         found.append(KernelWork(f"products, layer {layer + 1} backward", "step", PRODUCT, nbytes, flops))
-        if layer:
+        if layer > through_states:
             passing = inputs * hop.sources * (1 / 8 if noting else 2)
             nbytes = 4 * inputs * hop.rows + 4 * hop.rows + 4 * hop.edges + (4 + 2 * inputs) * hop.sources + passing
             added = inputs * (hop.edges + hop.rows)
             found.append(
                 KernelWork(f"gradient_of_states, layer {layer + 1}", "step", "gradient_of_states", nbytes, added)
             )
+    if through_states:
+        found += _first_weights(counts, widths)
     return [*found, KernelWork("adam", "step", "adam", 30.0 * parameters)]
+
+
+def _first_weights(counts: BatchCounts, widths: Sequence[int]) -> list[KernelWork]:
+    """The gradient of the first layer's weights from that of the second layer's input."""
+    inputs, width, hop = 2 * widths[0], widths[1], counts.hops[len(widths) - 3]
+    terms, weights = hop.edges + hop.rows, inputs * width
+    nbytes = (2 * inputs + width / 8) * hop.sources + 4 * (width * hop.rows + hop.rows + hop.edges) + 4 * weights
+    name, summed = "gradient_of_weights", "sum_weight_parts"
+    return [
+        KernelWork(f"{name}, layer 1", "step", name, nbytes, 2 * terms * weights),
+        KernelWork(f"{summed}, layer 1", "step", summed, 4 * weights),
+    ]
 
 
 def _distinct(nodes: Tensor) -> int:

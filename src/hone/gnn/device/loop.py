@@ -149,6 +149,11 @@ class DeviceLoop:
         return self._model.operators is None or self._model.operators.noting
 
     @property
+    def unread(self) -> frozenset[int]:
+        """Hops for which nobody lists who reads a source."""
+        return self._model.unread
+
+    @property
     def deterministic(self) -> bool:
         """Whether sums are in the same order every time."""
         return self._sampler.deterministic

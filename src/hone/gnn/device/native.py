@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from ctypes import Structure, c_double, c_float, c_int, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +86,7 @@ SIGNATURES: dict[str, list[Any]] = {
     "mean_of_spread_features": [HopView, P, SpreadRowsView, c_int, c_int, P],
     "mean_of_states": [HopView, P, c_int, DropoutView, P, P],
     "gradient_of_states": [HopView, P, P, P, P, P, c_int, DropoutView, P],
+    "gradient_of_weights": [HopView, P, c_int, P, P, c_int, DropoutView, P, P, P],
     "loss": [P, P, P, c_int, c_int, c_int, P, P, P],
     "sum_losses": [P, c_int, P],
     "note_loss": [P, P, P, P, P, PlateauView],
@@ -124,6 +126,8 @@ class Library:
             function = getattr(loaded, f"hone_{name}")
             function.argtypes, function.restype = [*arguments, c_void_p], None
             self._functions[name] = function
+        self.weight_parts: Callable[[int, int], int] = loaded.hone_weight_parts
+        """Inputs and width -> parts that `gradient_of_weights` has for them; 0: this GPU has no such kernel."""
         self._last_error = loaded.hone_last_error  # every build of CUDA has it
         self.max_fanout = int(loaded.hone_max_fanout())
         self.slots_per_block = int(loaded.hone_slots_per_block())

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
     from hone.gnn.device.native import Library
     from hone.gnn.device.operators import Operators
+    from hone.gnn.device.weight_gradient import WeightGradient
     from hone.gnn.distributed import Ranks
     from hone.gnn.job import TrainingJob
     from hone.gnn.models.model import GNN
@@ -58,17 +59,21 @@ class DeviceModel:
     """Whether its rooms number the last hop's nodes, too."""
     operators: Operators | None = None
     """What its batches are drawn with, unless the library's."""
+    unread: frozenset[int] = frozenset()
+    """Hops of which no pass asks who reads a source."""
 
 
 def sage_model(
-    weights: Weights, graph: DeviceGraph, dropout: float, library: Library, operators: Operators | None = None
-) -> DeviceModel:
-    """GraphSAGE, by kernels written for it."""
+    weights: Weights, graph: DeviceGraph, dropout: float, library: Library, operators: Operators | None = None,
+    weight_gradient: WeightGradient | None = None,
+) -> DeviceModel:  # fmt: skip
+    """GraphSAGE, by kernels written for it; a `weight_gradient` is in place of the first layer's gradient of states."""
 
     def made(room: Room) -> Pass:
-        return SagePass(weights, graph, room, dropout, library, operators)
+        return SagePass(weights, graph, room, dropout, library, operators, weight_gradient)
 
-    return DeviceModel(weights, made, weights.classes, operators=operators)
+    unread = frozenset() if weight_gradient is None else frozenset({len(weights.gradients) - 2})
+    return DeviceModel(weights, made, weights.classes, operators=operators, unread=unread)
 
 
 def device_model(

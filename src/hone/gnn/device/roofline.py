@@ -112,8 +112,9 @@ def profiled(loop: DeviceLoop, plan: Plan, batches: int = BATCHES) -> tuple[list
     weights = cast("Weights", loop.weights)  # of a SAGE: `stage.roofline` refuses the others
     widths, parameters = weights.widths, len(weights.parameters)
     work = batch_work(
-        BatchCounts.mean(counts), widths, parameters, deterministic=loop.deterministic, noting=loop.noting
-    )
+        BatchCounts.mean(counts), widths, parameters, deterministic=loop.deterministic, noting=loop.noting,
+        unread=loop.unread,
+    )  # fmt: skip
     return work, attributed(work, watched(loop, plan, batches), batches)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
     from hone.gnn.device.native import Library
+    from hone.gnn.device.weight_gradient import WeightGradient
     from hone.gnn.device.weights import Weights
 
 
@@ -33,12 +34,16 @@ class SagePass:
 
     def __init__(
         self, weights: Weights, graph: DeviceGraph, room: Room, dropout: float, library: Library,
-        operators: Operators | None = None,
+        operators: Operators | None = None, weight_gradient: WeightGradient | None = None,
     ) -> None:  # fmt: skip
-        """`dropout` is the share that a training step drops; `operators` are the library's unless others are given."""
+        """`dropout` is the share that a training step drops; `operators` are the library's unless others are given.
+
+        `weight_gradient`: in place of the first layer's gradient of states and its product.
+        """
         device = graph.features.device
         self._operators = operators or Operators(library)
         self._weights, self._graph, self._library, self._dropout = weights, graph, library, dropout
+        self._weight_gradient = weight_gradient
         self._layers = len(room.fanouts)
         widths = weights.widths
         rows = [room.nodes[self._hop(layer)] for layer in range(self._layers)]
@@ -104,11 +109,22 @@ class SagePass:
             with aside():
                 product(self._inputs[layer - 1].T, of_states, weights.gradients[layer])
             torch.mm(of_states, weights.rounded[layer].T, out=gradient)
+            if layer == 1 and self._through_states(batch, gradient):
+                return
             self._operators.gradient_of_states(
                 batch, layer, self._dropout, gradient, self._states[layer - 1], self._gradients[layer - 1],
                 self._notes[layer - 1],
             )  # fmt: skip
         product(batch.first_input.T, self._gradients[0], weights.gradients[0])
+
+    def _through_states(self, batch: BatchRoom, gradient: Tensor) -> bool:
+        """Whether the first layer's weights have got their gradient, without one of its states."""
+        notes = self._notes[0]
+        if self._weight_gradient is None or notes is None:
+            return False
+        out = self._weights.gradients[0]
+        self._weight_gradient(batch, self._hop(1), self._dropout, batch.first_input, gradient, notes, out)
+        return True
 
     def _hop(self, layer: int) -> int:
         return self._layers - 1 - layer

@@ -26,11 +26,12 @@ class DeviceSampler:
     def __init__(
         self, graph: DeviceGraph, room: Room, library: Library, *, seed: int, max_seeds: int, world: int = 1,
         rank: int = 0, deterministic: bool = False, operators: Operators | None = None,
+        unread: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         """`max_seeds`: the most that an epoch of this process has. Raises ConfigError for fan-outs that it cannot do.
 
         `deterministic`: the order in which gradients are summed up is the same every time, too. `operators` are the
-        library's unless others are given.
+        library's unless others are given. `unread`: hops for which nobody lists who reads a source.
         """
         for fanout in room.fanouts:
             if not 1 <= fanout <= library.max_fanout:
@@ -40,10 +41,10 @@ class DeviceSampler:
         self.graph, self.room, self._library = graph, room, library
         self._options = {
             "seed": seed, "max_seeds": max_seeds, "world": world, "rank": rank, "deterministic": deterministic,
-            "operators": operators,
+            "operators": operators, "unread": unread,
         }  # fmt: skip
         self._operators = operators or Operators(library)
-        self.deterministic, self._rank = deterministic, rank
+        self.deterministic, self._rank, self._unread = deterministic, rank, unread
         bits = max(1, (room.slots - 1).bit_length())
         self._batches_a_map = max(0, (1 << max(0, 32 - bits)) - 2)
         self._drawn = 0
@@ -56,9 +57,10 @@ class DeviceSampler:
         self._order = torch.zeros(max_seeds, dtype=torch.int64, device=device)
         self._progress = torch.tensor([seed, 0, 0, 0, 0, room.nodes[0], world, 0], dtype=torch.int64, device=device)
 
-    def with_room(self, room: Room) -> DeviceSampler:
-        """One that samples the same batches into other rooms."""
-        return DeviceSampler(self.graph, room, self._library, **self._options)  # type: ignore[arg-type]
+    def with_room(self, room: Room, unread: frozenset[int] | None = None) -> DeviceSampler:
+        """One that samples the same batches into other rooms, and lists readers of the same hops unless told."""
+        options = self._options if unread is None else {**self._options, "unread": unread}
+        return DeviceSampler(self.graph, room, self._library, **options)  # type: ignore[arg-type]
 
     def begin(self, plan: Plan, batch: int = 0) -> None:
         """Go to a batch of an epoch; on the current stream."""
@@ -92,13 +94,14 @@ class DeviceSampler:
             batch.labels, batch.sizes, batch.global_seeds, batch.overflow, self.room.nodes[0], self._rank, batch.keys,
             len(batch.keys),
         )  # fmt: skip
-        for hop in batch.hops:
+        for number, hop in enumerate(batch.hops):
             if hop.last:
                 self._operators.draw_neighbours(batch, self.graph, progress)
                 continue
+            ranks = None if number in self._unread else hop.ranks
             call("draw", progress, self.graph.view, self._map, batch.nodes, hop.view, 0)
             call(
-                "relabel", progress, self._map, hop.view, batch.nodes, batch.locals, hop.counts, hop.ranks,
+                "relabel", progress, self._map, hop.view, batch.nodes, batch.locals, hop.counts, ranks,
                 hop.offsets, hop.readers, self._published, batch.overflow, int(self.deterministic),
             )  # fmt: skip
         call("end_batch", progress, batch.overflow, batch.seen_overflow)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -16,10 +16,11 @@ from hone.gnn.device.memory import BatchRoom, DeviceGraph, Room
 from hone.gnn.device.native import Library
 from hone.gnn.device.operators import Operators, SelectedOperators
 from hone.gnn.device.parts import description, process_parts
-from hone.gnn.device.passes import DeviceModel, device_model
+from hone.gnn.device.passes import DeviceModel, device_model, sage_model
 from hone.gnn.device.places.budget import inference_reserve, training_reserve
 from hone.gnn.device.places.placement import Load, placed_graph, say
 from hone.gnn.device.sampler import DeviceSampler
+from hone.gnn.device.weight_gradient import WeightGradient, is_faster
 from hone.gnn.distributed import Ranks, of_all_ranks, sum_over_ranks, wait_for_all
 from hone.gnn.observer import SpanObserver
 from hone.gnn.seeds import Plan, derived_seed, shuffled
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from hone.config.trainings import Placement
-    from hone.gnn.device.weights import FlatWeights
+    from hone.gnn.device.weights import FlatWeights, Weights
     from hone.gnn.graph import Graph
     from hone.gnn.job import TrainingJob
     from hone.gnn.models.model import GNN
@@ -175,8 +176,25 @@ def device_loop(
         deterministic=job.deterministic, operators=on_device.operators,
     )  # fmt: skip
     counts = _counted(ample, plan, job.layers)
-    sampler = ample.with_room(measured_room(ample, plan, job.layers))
+    if job.model == "sage":
+        on_device = _through_states(job, on_device, arrays, operators, kernels, counts)
+    sampler = ample.with_room(measured_room(ample, plan, job.layers), on_device.unread)
     return on_device, DeviceLoop(arrays, on_device, sampler, group=_group(job, plan), priorities=priorities), counts
+
+
+def _through_states(
+    job: TrainingJob, model: DeviceModel, arrays: DeviceGraph, operators: Operators, kernels: Library,
+    counts: BatchCounts,
+) -> DeviceModel:  # fmt: skip
+    """The model with its first weights' gradient in one kernel, where that is faster for such batches."""
+    weights, device = cast("Weights", model.weights), arrays.features.device
+    (inputs, width), hop = weights.gradients[0].shape, job.layers - 2
+    if job.layers < 2 or not operators.noting or not WeightGradient.has(kernels, inputs, width, device):
+        return model
+    if not is_faster(counts.hops[hop], job.hyper.fanouts[hop], inputs, width):
+        return model
+    of_weights = WeightGradient(kernels, inputs, width, device, in_turn=job.deterministic)
+    return sage_model(weights, arrays, job.hyper.dropout, kernels, operators, of_weights)
 
 
 def first_plan(job: TrainingJob, graph: Graph, ranks: Ranks) -> Plan:

@@ -1,5 +1,6 @@
 // Entry points for ctypes: each puts one piece of work on a stream and returns at once.
 #include "common.cuh"
+#include "gradient_of_weights.cuh"
 #include "learn.cuh"
 #include "operators.cuh"
 #include "padded_api.cuh"
@@ -25,7 +26,7 @@ void hone_draw(const Progress* progress, Graph graph, Map map, const int32_t* no
   launch_draw(progress, graph, map, nodes, hop, last != 0, stream);
 }
 
-// Local ids, and the inverse of the hop; `sorted`: with each source's readers in ascending order.
+// Local ids, and unless `ranks` is 0 the inverse of the hop; `sorted`: with each source's readers in ascending order.
 void hone_relabel(const Progress* progress, Map map, Hop hop, int32_t* nodes, int32_t* locals, int32_t* counts,
                   int32_t* ranks, int32_t* offsets, int32_t* readers, uint64_t* published, int32_t* overflow,
                   int sorted, cudaStream_t stream) {
@@ -33,6 +34,7 @@ void hone_relabel(const Progress* progress, Map map, Hop hop, int32_t* nodes, in
   HONE_LAUNCH(number_nodes, blocks_for(slots, kThreads), kThreads, stream)
   (progress, map, hop, nodes, locals, counts, published, overflow);
   HONE_LAUNCH(relabel, blocks_for(slots, kThreads), kThreads, stream)(map, hop, locals, counts, ranks);
+  if (!ranks) return;
   HONE_LAUNCH(offset_readers, blocks_for(hop.max_src + 1, kThreads), kThreads, stream)
   (progress, hop, counts, offsets, published);
   HONE_LAUNCH(list_readers, blocks_for(slots, kThreads), kThreads, stream)(hop, offsets, ranks, readers);
@@ -65,6 +67,18 @@ void hone_gradient_of_states(Hop hop, const int32_t* offsets, const int32_t* rea
                              const void* states, const uint8_t* notes, int width, Dropout dropout, void* gradient,
                              cudaStream_t stream) {
   launch_gradient_of_states(hop, offsets, readers, out_gradient, states, width, dropout, gradient, stream, notes);
+}
+
+// Blocks that share the terms of each part of the weights; 0: this GPU has no such kernel.
+int hone_weight_parts(int inputs, int width) { return weight_parts(inputs, width); }
+
+// `partials` (weight_parts, inputs, width); `next`: zeros, a number for each block of one part, or 0.
+void hone_gradient_of_weights(Hop hop, const void* input, int inputs, const void* out_gradient, const uint8_t* notes,
+                              int width, Dropout dropout, uint32_t* next, float* partials, float* out,
+                              cudaStream_t stream) {
+  const Divisor terms(static_cast<uint32_t>(hop.fanout) + 1);
+  launch_gradient_of_weights({hop, input, out_gradient, notes, inputs, width, dropout.scale, terms}, next, partials,
+                             out, stream);
 }
 
 void hone_loss(const int32_t* sizes, const int64_t* labels, const void* scores, int rows, int classes, int width,

@@ -131,14 +131,15 @@ __global__ void number_nodes(
   locals[hop.first_slot + slot] = local < hop.max_src ? local : 0;
 }
 
-// Global ids of neighbours to local ones; `ranks` says how many slots with the same neighbour came before, in no order.
+// Global ids of neighbours to local ones; `ranks`, unless it is 0, says how many slots with the same neighbour came
+// before, in no order.
 __global__ void relabel(Map map, Hop hop, const int32_t* locals, int32_t* counts, int32_t* ranks) {
   const uint32_t slot = global_slot(), fanout = hop.fanout, row = slot / fanout;
   if (row >= static_cast<uint32_t>(rows_of(hop)) || static_cast<int32_t>(slot % fanout) >= hop.degrees[row]) return;
   const uint32_t entry = map.entries[hop.neighbours[slot]] & ((1u << map.slot_bits) - 1);
   const int32_t local = locals[entry];
   hop.neighbours[slot] = local;
-  ranks[slot] = atomicAdd(counts + local, 1);
+  if (ranks) ranks[slot] = atomicAdd(counts + local, 1);
 }
 
 // For every source where its slots begin in `readers`: offsets (max_src + 1). A thread for each.
