@@ -19,11 +19,11 @@ def test_the_readme_names_every_study_and_no_other():
     assert sorted(rows) == sorted(get_command(app).commands)
 
 
-@pytest.mark.parametrize("config", ["config/mine.yaml", Path("config/mine.yaml")])
+@pytest.mark.parametrize("config", ["config/tuned.yaml", Path("config/tuned.yaml")])
 def test_a_path_lies_in_the_folder_of_the_config(config):
     """Some versions of typer hand over what was written, others the path that they made of it."""
     context = SimpleNamespace(resilient_parsing=False, params={"config": config})
-    assert in_run(context, RUN / "studies/epoch.csv") == Path("results/mine/studies/epoch.csv")
+    assert in_run(context, RUN / "studies/epoch.csv") == Path("results/tuned/studies/epoch.csv")
     assert in_run(context, Path("here.csv")) == Path("here.csv")
 
 
