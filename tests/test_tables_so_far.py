@@ -8,10 +8,14 @@ from typer.testing import CliRunner
 
 from hone.cli.main import app
 from hone.config.settings import read
+from hone.core.csv_table import write_table
 from hone.core.errors import RecordError
 from hone.core.files import write_records
 from hone.file_map import FileMap
+from hone.gnn.device.kernel_work import KernelWork
+from hone.gnn.device.roofline import COLUMNS, Machine, table_rows
 from hone.records import Candidate
+from hone.records.gnn import WHOLE_EPOCH
 from hone.sources.gold import gold_solution
 
 RESOURCES = Path("resources").resolve()
@@ -79,3 +83,20 @@ def test_a_run_without_a_verdict_is_named(half):
     done = call("--output", "elsewhere")
     assert isinstance(done.exception, RecordError)
     assert "results/half" in str(done.exception) and not Path("elsewhere").exists()
+
+
+def test_a_roofline_alone_is_enough(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "resources").symlink_to(RESOURCES)
+    training = "{graphs: [small], systems: [device], device: cuda, precision: bfloat16}"
+    Path("half.yaml").write_text(
+        f"run: half\ngraphs: {{small: {{kind: synthetic, nodes: 600, classes: 4}}}}\ntrainings: {{epoch: {training}}}\n"
+    )
+    (measured,) = FileMap(read(Path("half.yaml")), "results/half").table_records()["rooflines"]
+    rows = table_rows([KernelWork("adam", "step", "adam", 3e6)], [2.0], 5.0, Machine(3e6, 1e6))
+    named = {"dataset": "small", "training": "epoch", "device": "NVIDIA H200", "driver": "1", "torch": "2"}
+    write_table(Path(measured), COLUMNS, [{**row, **named} for row in rows])
+    done = call()
+    assert done.exit_code == 0, done.exception
+    found = pd.read_csv("results/half/so_far/device_roofline.csv").set_index("kernel")["measured_us"]
+    assert (found["adam"], found[WHOLE_EPOCH]) == (2.0, 5.0)

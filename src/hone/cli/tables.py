@@ -30,7 +30,7 @@ def tables(
     settings, folder = read(config), run_folder(config)
     files = FileMap(settings, str(folder)).table_records()
     there = {kind: [path for path in map(Path, paths) if path.exists()] for kind, paths in files.items()}
-    if not there["traces"] and not there["trainings"] and not there["evaluations"]:
+    if not any(there[kind] for kind in ("traces", "trainings", "evaluations", "rooflines")):
         raise RecordError(
             "no verdict and no training yet", where=str(folder), remedy=f"snakemake --cores 2 --configfile {config}"
         )
