@@ -17,8 +17,7 @@ def lists_of_all_lengths(device, fanout, nodes):
     return graph_of(device, degrees, torch.arange(int(degrees.sum())) % nodes, width=8)
 
 
-# The last ones have so many rows that a warp goes through several passes.
-CASES = [(fanout, 150) for fanout in (1, 2, 3, 4, 5, 7, 11, 16, 17, 25, 32)] + [(25, 5100), (7, 20_100), (4, 40_100)]
+CASES = [(fanout, 150) for fanout in (1, 2, 3, 4, 5, 7, 11, 16, 17, 25, 32)] + [(25, 5100)]
 
 
 @pytest.mark.parametrize(("fanout", "rows"), CASES)

@@ -95,6 +95,16 @@ def test_what_the_first_weights_gradient_in_one_kernel_must_move(counts):
     assert {work[name].bytes - plain[name].bytes for name in work.keys() & plain.keys() - {"relabel, hop 1"}} == {0}
 
 
+def test_the_first_weights_of_three_layers_have_the_terms_of_the_hop_before_the_last():
+    hops = tuple(HopCounts(rows, 4.0 * rows, 64, 4, sources) for rows, sources in ((2, 9), (9, 40), (40, 0)))
+    work = batch_work(BatchCounts(hops, 70), (8, 16, 16, 8), 400, deterministic=False, unread=frozenset({1}))
+    named = {item.kernel: item for item in work}
+    assert named["gradient_of_weights, layer 1"].flops == 2 * (36 + 9) * 16 * 16
+    assert named["sum_weight_parts, layer 1"].bytes == 2 * 4 * 16 * 16
+    assert [name for name in named if name.startswith("gradient_of_states")] == ["gradient_of_states, layer 3"]
+    assert [name for name in named if name.startswith("list_readers")] == ["list_readers, hop 1"]
+
+
 def seen(work, batches=2, prefix="void hone::"):
     """What a profiler gives when our kernels take a microsecond, and each product two kernels of ten."""
     found = [Launch("Memcpy HtoD", 0.0, 99.0), Launch("fill", 1.0, 99.0)]

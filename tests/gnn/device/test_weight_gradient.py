@@ -3,16 +3,16 @@
 import pytest
 import torch
 
-from hone.gnn.device import training
+from hone.gnn.device import roofline, training
 from hone.gnn.device.kernel_work import HopCounts
 from hone.gnn.device.memory import BatchRoom
+from hone.gnn.device.native import address
 from hone.gnn.device.operators import Operators
 from hone.gnn.device.passes import sage_model
 from hone.gnn.device.sampler import DeviceSampler
-from hone.gnn.device.weight_gradient import WeightGradient, is_faster
+from hone.gnn.device.weight_gradient import BLOCK, WeightGradient, is_faster
 from hone.gnn.distributed import Ranks
 from hone.gnn.training_stage import model_for
-from tests.gnn.device.conftest import GPU
 from tests.gnn.device.test_sage import Made, off
 from tests.gnn.device.test_states import Made as MadeHop
 from tests.gnn.device.test_states import drawn, with_hubs
@@ -75,15 +75,24 @@ def test_a_batch_without_rows_has_no_gradient(hopper, device):
     assert not made.found(hopper, 64)[0].any()
 
 
-@GPU
+@pytest.fixture(params=["kernel", "terms"])
+def summing(request, monkeypatch, kernels):
+    """By the kernel where there is one, and by a second way to say what it does."""
+    if request.param == "terms":
+        monkeypatch.setattr(WeightGradient, "__call__", by_terms)
+    elif not kernels.weight_parts(256, 256):
+        pytest.skip("no such kernel here")
+
+
+@pytest.mark.usefixtures("summing")
 @pytest.mark.parametrize("dropout", [0.0, 0.1, 0.5])
-def test_a_step_has_the_same_gradients_without_lists_of_readers(hopper, device_graph, device, dropout):
-    made = Made(hopper, device_graph, dropout=dropout)
+def test_a_step_has_the_same_gradients_without_lists_of_readers(kernels, device_graph, device, dropout):
+    made = Made(kernels, device_graph, dropout=dropout)
     wanted = [each.clone() for each in made.gradients()]
-    of_weights = WeightGradient(hopper, *made.weights.gradients[0].shape, device, in_turn=True)
-    model = sage_model(made.weights, device_graph, dropout, hopper, weight_gradient=of_weights)
+    of_weights = WeightGradient(kernels, *made.weights.gradients[0].shape, device, in_turn=True)
+    model = sage_model(made.weights, device_graph, dropout, kernels, weight_gradient=of_weights)
     assert model.unread == {1}
-    place = sampled(made, hopper, device_graph, model.unread)
+    place = sampled(made, kernels, device_graph, model.unread)
     part = model.passes(made.room)
     part.gather(place)
     part.forward(place, training=True)
@@ -132,16 +141,20 @@ def test_it_is_faster_where_few_slots_read_the_same_source():
     assert not is_faster(hop(9_800, 40_000), 10, 64, 256)
     assert not is_faster(large, 10, 264, 256) and not is_faster(large, 10, 64, 256)
     assert not is_faster(hop(14_500, 60_000), 10, 256, 256)
+    assert is_faster(hop(8_812, 70_000), 10, 256, 256) and not is_faster(hop(8_812, 60_000), 10, 256, 256)
 
 
 class Told:
-    """Kernels that say how many parts they have, and are not called."""
+    """Kernels that say how many parts they have, and note their calls."""
 
     def __init__(self, parts):
-        self.parts = parts
+        self.parts, self.calls = parts, []
 
     def weight_parts(self, inputs, width):
         return self.parts
+
+    def call(self, *arguments):
+        self.calls.append(arguments)
 
 
 def test_a_cpu_and_another_gpu_have_no_such_kernel():
@@ -163,6 +176,34 @@ def by_terms(self, batch, hop, share, input, out_gradient, notes, out):
     of_mean = out_gradient[:rows, :width].float() / degrees.clamp(min=1)[:, None]
     terms = torch.cat([of_mean.repeat_interleave(degrees, 0), out_gradient[:rows, width:].float()])
     out.copy_(input[source].float().T @ (terms * passes[source] / (1 - share)))
+
+
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_the_kernel_is_given_its_hop_and_the_first_states_dropout(kernels, device_graph, in_turn):
+    place, told = Made(kernels, device_graph, dropout=0.1).place, Told(3)
+    input, gradient, notes, out = (torch.zeros(1, columns) for columns in (16, 48, 3, 24))
+    made = WeightGradient(told, 16, 24, torch.device("cpu"), in_turn=in_turn)
+    made(place, 1, 0.25, input, gradient, notes, out)
+    ((name, hop, *rest, dropout, next_, partials, found),) = told.calls
+    assert (name, rest) == ("gradient_of_weights", [input, 16, gradient, notes, 24]) and hop is place.hops[1].view
+    assert found is out and partials.shape == (3, 16, 24)
+    assert (dropout.key, dropout.threshold) == (address(place.keys), 16384) and dropout.scale == pytest.approx(4 / 3)
+    assert (next_ is None) if in_turn else (not next_.any() and len(next_) >= 1)
+
+
+def test_there_is_a_counter_for_each_block_of_the_weights():
+    for inputs, width in ((8, 8), (256, 128), (504, 264), (16, 2048)):
+        made = WeightGradient(Told(1), inputs, width, torch.device("cpu"), in_turn=False)
+        assert len(made._next) >= -(-inputs // BLOCK[0]) * -(-width // BLOCK[1])
+
+
+def test_operators_that_note_nothing_are_refused(kernels, device_graph, device):
+    made, silent = Made(kernels, device_graph), Operators(kernels)
+    silent.noting = False
+    of_weights = WeightGradient(Told(1), *made.weights.gradients[0].shape, device, in_turn=True)
+    model = sage_model(made.weights, device_graph, 0.1, kernels, silent, of_weights)
+    with pytest.raises(ValueError, match="reads notes"):
+        model.passes(made.room)
 
 
 @pytest.fixture
@@ -189,6 +230,11 @@ def loop_of(small_graph, kernels, device, monkeypatch):
         layer = job.layers - 2
         widths = loop.weights.gradients[0].shape if job.model == "sage" else ()
         assert asked in ([], [(round(counts.hops[layer].rows), job.hyper.fanouts[layer], *widths)])
+        assert loop._sampler._unread == loop.unread
+        assert loop._model.operators is (operators if job.model == "sage" else None)
+        if loop.unread:
+            assert loop._pass._operators is operators
+            assert (loop._pass._weight_gradient._next is None) == job.deterministic
         return loop, training.first_plan(job, small_graph, Ranks())
 
     return made
@@ -197,6 +243,21 @@ def loop_of(small_graph, kernels, device, monkeypatch):
 @pytest.mark.parametrize("options", [{"there": False}, {"faster": False}, {"noting": False}, {"model": "gin"}])
 def test_a_loop_lists_all_readers_unless_the_kernel_is_faster(loop_of, options):
     assert loop_of(**options)[0].unread == frozenset()
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_blocks_take_turns_in_a_deterministic_training(loop_of, deterministic):
+    assert loop_of(deterministic=deterministic)[0].unread == {1}
+
+
+def test_the_roofline_is_told_which_lists_there_are(loop_of, monkeypatch):
+    loop, plan = loop_of()
+    asked = {}
+    monkeypatch.setattr(roofline, "batch_work", lambda *_, **options: asked.update(options) or [])
+    monkeypatch.setattr(roofline, "watched", lambda *_: [])
+    monkeypatch.setattr(roofline, "attributed", lambda *_: [])
+    assert roofline.profiled(loop, plan, 1) == ([], [])
+    assert asked["unread"] == {1} and asked["noting"]
 
 
 @pytest.mark.parametrize("overflow", [False, True])

@@ -9,6 +9,7 @@ from hone.compile.toolchain import Toolchain, toolchain_for
 from hone.core.errors import MachineError
 from hone.core.store import Store
 from hone.gnn.sampling.build import whole_source
+from hone.machine.gpus import visible_gpus
 from hone.machine.hardware import gpu_here
 from hone.records import Language, Solution
 
@@ -35,5 +36,9 @@ def build_device_library(store: Path, source: str | None = None) -> Path:
 def _toolchain() -> Toolchain:
     """With what a Hopper GPU alone can do: `gradient_of_weights` multiplies by instructions that later ones lack."""
     gpu = gpu_here()
-    hopper = gpu.compute_capability == "9.0"
+    try:
+        seen = {each.capability for each in visible_gpus()}
+    except MachineError:
+        seen = set()
+    hopper = gpu.compute_capability == "9.0" and seen <= {"9.0"}  # one that the table lacks compiles PTX for 9.0
     return toolchain_for(Language.CUDA, gpu.model_copy(update={"compute_capability": "9.0a"}) if hopper else gpu)

@@ -106,7 +106,8 @@ def batch_work(
 
     `widths` are those of the state before the first layer and after each, as `Weights` fills them up. `noting`: with
     notes of what passes of a state, so that the backward pass reads a bit for each element in place of the state.
-    `unread`: hops for which nobody lists who reads a source; the first layer's weights get their gradient without.
+    `unread`: hops for which nobody lists who reads a source; where there are any, the first layer's weights get their
+    gradient without one of its states.
     """
     return [
         *_sampling(counts, widths[0], deterministic, unread),
@@ -195,7 +196,7 @@ def _first_weights(counts: BatchCounts, widths: Sequence[int]) -> list[KernelWor
     name, summed = "gradient_of_weights", "sum_weight_parts"
     return [
         KernelWork(f"{name}, layer 1", "step", name, nbytes, 2 * terms * weights),
-        KernelWork(f"{summed}, layer 1", "step", summed, 4 * weights),
+        KernelWork(f"{summed}, layer 1", "step", summed, 8 * weights),  # of one part at least
     ]
 
 

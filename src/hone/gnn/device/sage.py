@@ -1,5 +1,7 @@
 """GraphSAGE forward and backward on a sampled batch: products are cuBLAS's, everything else is one kernel each.
 
+The gradient of the first layer's weights may be one kernel, too (`weight_gradient.py`).
+
 The state of a layer is kept as it leaves the product. Whoever reads it on the way forward applies ReLU and dropout, by
 a hash, and notes a bit for each element that passes. The way back reads the notes, or computes the hash again where
 operators take none. States are bfloat16, sums and gradients of weights float32.
@@ -7,7 +9,7 @@ operators take none. States are bfloat16, sums and gradients of weights float32.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 
@@ -38,7 +40,8 @@ class SagePass:
     ) -> None:  # fmt: skip
         """`dropout` is the share that a training step drops; `operators` are the library's unless others are given.
 
-        `weight_gradient`: in place of the first layer's gradient of states and its product.
+        `weight_gradient`: in place of the first layer's gradient of states and its product. Raises ValueError where one
+        is given with operators that note nothing: it reads their notes, and there may be no lists of readers.
         """
         device = graph.features.device
         self._operators = operators or Operators(library)
@@ -64,6 +67,8 @@ class SagePass:
         if self._operators.noting:
             self._notes = [torch.zeros(len(it), it.shape[1] // 8, dtype=torch.uint8, device=device) for it in inner]
         self._first_product = RowProduct(rows[0], 2 * weights.widths[0], weights.widths[1], device)
+        if weight_gradient is not None and not self._operators.noting:
+            raise ValueError("a gradient of weights reads notes, which these operators do not write")
         self._losses = torch.zeros(rows[-1], device=device)
         self.total = torch.zeros(1, dtype=torch.float64, device=device)
         """Sum of the losses of the batch that has gone backward."""
@@ -119,10 +124,9 @@ class SagePass:
 
     def _through_states(self, batch: BatchRoom, gradient: Tensor) -> bool:
         """Whether the first layer's weights have got their gradient, without one of its states."""
-        notes = self._notes[0]
-        if self._weight_gradient is None or notes is None:
+        if self._weight_gradient is None:
             return False
-        out = self._weights.gradients[0]
+        notes, out = cast("Tensor", self._notes[0]), self._weights.gradients[0]
         self._weight_gradient(batch, self._hop(1), self._dropout, batch.first_input, gradient, notes, out)
         return True
 

@@ -69,7 +69,7 @@ void hone_gradient_of_states(Hop hop, const int32_t* offsets, const int32_t* rea
   launch_gradient_of_states(hop, offsets, readers, out_gradient, states, width, dropout, gradient, stream, notes);
 }
 
-// Blocks that share the terms of each part of the weights; 0: this GPU has no such kernel.
+// Pairs of blocks that share the terms of each part of the weights; 0: this GPU has no such kernel.
 int hone_weight_parts(int inputs, int width) { return weight_parts(inputs, width); }
 
 // `partials` (weight_parts, inputs, width); `next`: zeros, a number for each block of one part, or 0.

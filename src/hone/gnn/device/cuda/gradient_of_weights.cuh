@@ -18,8 +18,6 @@ constexpr int kStages = 4;
 constexpr int kInputBytes = 2 * kTerms * kWeightInputs, kGradientBytes = 2 * kTerms * kWeightOutputs;
 constexpr int kStageBytes = kInputBytes + kGradientBytes, kSwizzled = 1024;
 constexpr int kBringers = 256, kMultipliers = 256;  // threads of a block
-constexpr int kCopied = 2;  // stages ahead whose inputs are being copied
-constexpr int kNumbers = 32, kNumbered = kStages + 3;  // stages ahead whose numbers are known, with room for others
 constexpr int kMostOfInputs = 2;  // blocks along the inputs: each makes the gradients of states by itself
 constexpr int kLeastStages = 4;  // that a block has, or there are fewer blocks
 constexpr int kSumThreads = 256, kSumShares = 4;
@@ -36,6 +34,9 @@ struct WeightTerms {
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+constexpr int kCopied = 2;  // stages ahead whose inputs are being copied
+constexpr int kNumbered = kStages + 3, kNumbers = 32;  // stages ahead whose numbers are known; room for numbers
 
 struct Gates {
   Gate full[kStages], empty[kStages];
@@ -294,9 +295,15 @@ __device__ inline void multiply_all(const WeightTerms& of, Gates& gates, const c
 
 #ifdef __CUDACC__
 
-// A part of the sum for each two blocks along x: partials (gridDim.x / 2, inputs, width). `next` has a number for each other
-// block, or is 0.
-__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(kBringers + kMultipliers, 1)
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define HONE_IN_PAIRS __cluster_dims__(2, 1, 1)
+#else  // older GPUs have no pairs of blocks, and compile none
+#define HONE_IN_PAIRS
+#endif
+
+// A part of the sum for each two blocks along x: partials (gridDim.x / 2, inputs, width). `next`
+// has a zero for each blockIdx.y and z, or is 0.
+__global__ void HONE_IN_PAIRS __launch_bounds__(kBringers + kMultipliers, 1)
     gradient_of_weights(WeightTerms of, uint32_t* next, float* partials) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ char memory[];

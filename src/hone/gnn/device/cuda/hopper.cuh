@@ -1,4 +1,4 @@
-// What a Hopper GPU alone can do: warps that hand over to others, pairs of blocks, products of matrices in shared memory.
+// For Hopper GPUs: warps that hand over to others, pairs of blocks, products of matrices in shared memory.
 #pragma once
 
 #include "common.cuh"
