@@ -21,8 +21,8 @@ BLOCK = 256, 128
 """Inputs and outputs of a block: `kWeightInputs` and `kWeightOutputs` of gradient_of_weights.cuh."""
 BYTES_OF_A_TERM = 500
 """That the two other kernels move in the time in which the GPU adds a term to one block of the weights. By
-`device_roofline` on an H200: 43 us for 97,000 terms in two blocks, and 59 us for 129 MB, of 84,000 sources with 256
-inputs and outputs (docs/log/2026-11-28-gradient-in-one-kernel.md)."""
+`device_roofline` on an H200 (docs/log/2026-11-28-gradient-in-one-kernel.md): 43 us for 97,000 terms in two blocks, and
+59 us for 129 MB, of 84,000 sources with 256 inputs and outputs: the sizes follow from the table's operations."""
 
 
 class WeightGradient:
