@@ -114,21 +114,16 @@ class SagePass:
             with aside():
                 product(self._inputs[layer - 1].T, of_states, weights.gradients[layer])
             torch.mm(of_states, weights.rounded[layer].T, out=gradient)
-            if layer == 1 and self._through_states(batch, gradient):
+            if layer == 1 and self._weight_gradient is not None:
+                notes = cast("Tensor", self._notes[0])
+                hop, share, out = self._hop(1), self._dropout, weights.gradients[0]
+                self._weight_gradient(batch, hop, share, batch.first_input, gradient, notes, out)
                 return
             self._operators.gradient_of_states(
                 batch, layer, self._dropout, gradient, self._states[layer - 1], self._gradients[layer - 1],
                 self._notes[layer - 1],
             )  # fmt: skip
         product(batch.first_input.T, self._gradients[0], weights.gradients[0])
-
-    def _through_states(self, batch: BatchRoom, gradient: Tensor) -> bool:
-        """Whether the first layer's weights have got their gradient, without one of its states."""
-        if self._weight_gradient is None:
-            return False
-        notes, out = cast("Tensor", self._notes[0]), self._weights.gradients[0]
-        self._weight_gradient(batch, self._hop(1), self._dropout, batch.first_input, gradient, notes, out)
-        return True
 
     def _hop(self, layer: int) -> int:
         return self._layers - 1 - layer

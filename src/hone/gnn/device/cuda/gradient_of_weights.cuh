@@ -94,7 +94,7 @@ __device__ inline uint32_t mask_of(uint32_t low, uint32_t high) {
 // The threads that bring a stage's terms to shared memory.
 struct Bringer {
   static constexpr int kEach = kTerms / (kBringers / 32), kPairs = kEach / 2;  // terms of a warp
-  static_assert(8 % kEach == 0, "the swizzle repeats after eight terms");
+  static_assert(kEach == 8, "the swizzle repeats after eight terms");
 
   struct Loaded {
     Eight gradients[kPairs];
@@ -121,7 +121,7 @@ struct Bringer {
 
   __device__ void bring_inputs(const Term& mine, int slot) const {
     const uint32_t to = stages + slot * kStageBytes + (lane / 8) * (128 * kTerms) + first * 128;
-    const uint32_t piece = (lane % 8 ^ first % 8) * 16;
+    const uint32_t piece = lane % 8 * 16;
 #pragma unroll
     for (uint32_t i = 0; i < kEach; ++i) {
       const uint64_t place = uint64_t{16} * __shfl_sync(~0u, mine.input, i);
@@ -143,7 +143,7 @@ struct Bringer {
   }
 
   __device__ void put_gradients(const Loaded& loaded, int slot) const {
-    const uint32_t half = lane / 16, piece = (lane % 8 ^ first % 8 ^ half) * 16;
+    const uint32_t half = lane / 16, piece = (lane % 8 ^ half) * 16;
     const uint32_t to = stages + slot * kStageBytes + kInputBytes + (lane % 16 / 8) * (128 * kTerms) +
                         (first + half) * 128;
 #pragma unroll
@@ -301,8 +301,8 @@ __device__ inline void multiply_all(const WeightTerms& of, Gates& gates, const c
 #define HONE_IN_PAIRS
 #endif
 
-// A part of the sum for each two blocks along x: partials (gridDim.x / 2, inputs, width). `next`
-// has a zero for each blockIdx.y and z, or is 0.
+// A part of the sum for each two blocks along x: partials (gridDim.x / 2, inputs, width). `next` has a zero for each
+// blockIdx.y and z, or is 0.
 __global__ void HONE_IN_PAIRS __launch_bounds__(kBringers + kMultipliers, 1)
     gradient_of_weights(WeightTerms of, uint32_t* next, float* partials) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -353,7 +353,8 @@ __global__ void __launch_bounds__(kSumThreads)
   *reinterpret_cast<float4*>(out + place) = sum;
 }
 
-// Pairs of blocks that share the terms of each part of the weights: as many as the GPU holds at once. 0: it has no such kernel.
+// Pairs of blocks that share the terms of each part of the weights: as many as the GPU holds at once. 0: it has no such
+// kernel.
 inline int weight_parts(int inputs, int width) {
   cudaFuncAttributes of_kernel = {};
   if (cudaFuncGetAttributes(&of_kernel, gradient_of_weights) != cudaSuccess) return 0;
@@ -373,8 +374,9 @@ inline void launch_gradient_of_weights(const WeightTerms& of, uint32_t* next, fl
   constexpr int kMemory = kStages * kStageBytes + kSwizzled;
   cudaFuncSetAttribute(gradient_of_weights, cudaFuncAttributeMaxDynamicSharedMemorySize, kMemory);
   const int64_t terms = static_cast<int64_t>(of.hop.max_dst) * (of.hop.fanout + 1);
-  const int most = weight_parts(of.inputs, of.width), wanted = static_cast<int>(blocks_for(terms, 2 * kLeastStages * kTerms));
-  const int parts = wanted < most ? wanted : most, count = of.inputs * of.width;
+  const int most = weight_parts(of.inputs, of.width), count = of.inputs * of.width;
+  const int wanted = static_cast<int>(blocks_for(terms, 2 * kLeastStages * kTerms));
+  const int parts = wanted < most ? wanted : most;
   const dim3 blocks(2 * parts, blocks_for(of.width, kWeightOutputs), blocks_for(of.inputs, kWeightInputs));
   gradient_of_weights<<<blocks, kBringers + kMultipliers, kMemory, stream>>>(of, next, partials);
   HONE_LAUNCH(sum_weight_parts, blocks_for(count, 4 * kSumThreads / kSumShares), kSumThreads, stream)
